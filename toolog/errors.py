@@ -1,0 +1,125 @@
+"""Every exception that toolog raises.
+
+    ToologError
+    ├── ConfigError                 a setting is wrong; raised at once, names the nearest right key
+    ├── SchemaError                 a record and the schema disagree
+    │   └── RecordInvalid           raised by ``toolog.validate(record)``
+    ├── GuardError                  a check around a call said no
+    │   ├── ArgumentsInvalid
+    │   ├── ContextRejected
+    │   ├── ToolTimeout
+    │   ├── AttemptsExhausted
+    │   └── CallDepthExceeded       (also a RecursionError) names the chain of tools
+    ├── UnknownTool
+    ├── SerializationError
+    ├── SpoolError                  the on-disk queue cannot do what was asked
+    │   ├── SpoolFull
+    │   └── SegmentCorrupt
+    └── SinkError
+        ├── SinkUnavailable         try all of it again later
+        └── SinkRejected            never try again: dead letters
+
+Only ConfigError, guard errors, UnknownTool, and what a user called by name (validate, flush, ...) reach the
+application. Everything else is contained and counted (see ``stats.contain``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class ToologError(Exception):
+    """The root of all errors of toolog."""
+
+
+class ConfigError(ToologError):
+    """A setting is wrong: says what, where it stood, and what would be right."""
+
+
+class SchemaError(ToologError):
+    """The record schema could not be used."""
+
+
+class RecordInvalid(SchemaError):
+    """A record breaks its schema; ``faults`` lists every fault as ``(path, rule, message)``."""
+
+    def __init__(self, message: str, faults: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.faults = tuple(faults)
+
+
+class GuardError(ToologError):
+    """A check around a call refused it or its result."""
+
+
+class ArgumentsInvalid(GuardError):
+    """The arguments of a call do not fit the tool's schema."""
+
+
+class ContextRejected(GuardError):
+    """A context hook refused the call."""
+
+
+class ToolTimeout(GuardError):
+    """A tool took longer than it may."""
+
+
+class AttemptsExhausted(GuardError):
+    """Every attempt of a call failed."""
+
+
+class CallDepthExceeded(GuardError, RecursionError):
+    """Tool calls are nested deeper than ``max_depth``; ``chain`` names the tools from the root inwards."""
+
+    def __init__(self, message: str, chain: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.chain = tuple(chain)
+
+
+class UnknownTool(ToologError):
+    """No tool has that name."""
+
+
+class SerializationError(ToologError):
+    """Bytes could not be written or read by a serializer."""
+
+
+class SpoolError(ToologError):
+    """The spool cannot do what was asked; the cause is chained."""
+
+
+class SpoolFull(SpoolError):
+    """The spool has reached its bound."""
+
+
+class SegmentCorrupt(SpoolError):
+    """A segment, or a frame in it, is damaged."""
+
+
+class SinkError(ToologError):
+    """A sink failed."""
+
+
+class SinkUnavailable(SinkError):
+    """The sink cannot take records now: all of the batch is tried again later."""
+
+
+class SinkRejected(SinkError):
+    """The sink refuses these records for good: they go to the dead letters."""
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that a misspelt word most likely meant, or None when nothing is close."""
+    import difflib  # only on the way to an error message
+
+    names = {name.casefold(): name for name in candidates}
+    found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.5)
+    return names[found[0]] if found else None
+
+
+def unknown_key(word: object, candidates: Iterable[str], where: str) -> ConfigError:
+    """Return the ConfigError for a key nobody knows: names the key, where it stood, and the nearest right one."""
+    known = sorted(candidates)
+    guess = nearest(str(word), known)
+    hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(known)}"
+    return ConfigError(f"unknown key {word!r} in {where}; {hint}")

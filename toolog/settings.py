@@ -1,0 +1,31 @@
+"""Settings that capture and shipping both read, and the one table of all parameters."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+
+class CaptureSettings:
+    """What capture reads on every call; plain attributes, changed in place by ``configure`` and the handler."""
+
+    __slots__ = (
+        "capture_config", "capture_output", "levels", "max_bytes", "max_depth", "max_items", "max_nesting",
+        "on_max_depth", "repr_types", "service", "slow_ms", "threads",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.capture_config = True
+        self.capture_output = False
+        self.levels: dict[str, str] = {}
+        self.max_bytes = 65536
+        self.max_depth = 10
+        self.max_items = 1000
+        self.max_nesting = 32
+        self.on_max_depth: Literal["record", "raise"] = "record"
+        self.repr_types: tuple[str, ...] = ()
+        self.service: dict[str, str] = {}
+        self.slow_ms: float | None = None
+        self.threads = False
+
+
+capture = CaptureSettings()
