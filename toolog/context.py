@@ -1,0 +1,274 @@
+"""Where we are: the trace, span, session and tags that the next tool call belongs to.
+
+One context variable holds a `Scope`. A tool call in flight is a Scope of its own (``toolog.call.Call``), and so is
+what ``session``, ``bind`` and ``attach`` put around calls. Ids are kept as hexadecimal bytes, because a record is
+assembled from bytes; ``trace_id`` and ``span_id`` give them as text.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from contextvars import ContextVar, Token, copy_context
+from threading import get_ident
+from types import TracebackType
+from typing import Any, Protocol
+from urllib.parse import quote, unquote
+
+_random = random.Random()  # noqa: S311 - ids need no secrecy, only uniqueness; os.urandom costs 15 times as much
+getrandbits = _random.getrandbits
+os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its parent's ids
+
+
+class Scope:
+    """What the next call inherits: ids, depth, the package we are inside of, session and tags."""
+
+    __slots__ = (
+        "depth", "muted", "output", "package", "packed", "packed_count", "parent", "plan", "session_id", "span",
+        "tags", "trace",
+    )  # fmt: skip
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self.parent = parent
+        self.plan: Any = None
+        self.muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
+        if parent is None:
+            self.trace: bytes | None = None
+            self.span: bytes | None = None
+            self.depth = -1
+            self.package: str | None = None
+            self.session_id: str | None = None
+            self.tags: dict[str, Any] | None = None
+            self.packed = b""  # session_id and tags as MessagePack key-value pairs, ready for each record
+            self.packed_count = 0
+            self.output: Any = None
+        else:
+            self.trace = parent.trace
+            self.span = parent.span
+            self.depth = parent.depth
+            self.package = parent.package
+            self.session_id = parent.session_id
+            self.tags = parent.tags
+            self.packed = parent.packed
+            self.packed_count = parent.packed_count
+            self.output = parent.output
+            self.plan = parent.plan
+
+    @property
+    def trace_id(self) -> str | None:
+        """The W3C trace id, 32 hex digits, or None outside any trace."""
+        return None if self.trace is None else self.trace.decode()
+
+    @property
+    def span_id(self) -> str | None:
+        """The W3C span id, 16 hex digits, or None outside any call."""
+        return None if self.span is None else self.span.decode()
+
+    @property
+    def tool_name(self) -> str | None:
+        """The name of the tool whose call we are in, or None."""
+        return None if self.plan is None else str(self.plan.tool_name)
+
+    def chain(self) -> tuple[str, ...]:
+        """Return the names of the tools from the root call inwards."""
+        names: list[str] = []
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.plan is not None and (scope.parent is None or scope.parent.span != scope.span):
+                names.append(scope.plan.tool_name)
+            scope = scope.parent
+        return tuple(reversed(names))
+
+    def repack(self) -> None:
+        """Prepare the MessagePack form of session and tags, once, for all records inside."""
+        from toolog.snapshot import pack  # lazily: a program that only logs lines never needs it
+
+        parts, count = b"", 0
+        if self.session_id is not None:
+            parts += b"\xaasession_id" + pack(self.session_id)
+            count += 1
+        if self.tags:
+            parts += b"\xa4tags" + pack(self.tags)
+            count += 1
+        self.packed, self.packed_count = parts, count
+
+
+current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)
+
+# On CPython 3.11 the garbage collector may run inside ContextVar.set and reset; a finalizer there that sets the same
+# variable frees the mapping in use (python/cpython#148891). A copy of the context, held meanwhile, keeps it alive.
+HOLD = sys.version_info < (3, 12)
+
+
+def push(scope: Scope) -> Token[Scope | None]:
+    """Make ``scope`` the current one; give the token to `pop`."""
+    held = copy_context() if HOLD else None
+    token = current.set(scope)
+    del held
+    return token
+
+
+def pop(token: Token[Scope | None]) -> None:
+    """Restore what was current before `push`; never raises, also in another context than the push."""
+    held = copy_context() if HOLD else None
+    try:
+        current.reset(token)
+    except (ValueError, RuntimeError):  # made in another context, or used already
+        old = token.old_value
+        current.set(old if isinstance(old, Scope) else None)
+    del held
+
+
+def mute() -> None:
+    """Mark this thread as one of ours: what it calls or logs is not captured."""
+    scope = Scope()
+    scope.muted = get_ident()
+    current.set(scope)
+
+
+def is_ours() -> bool:
+    """Whether the code that runs now is our own thread or our own recording, not the application's."""
+    scope = current.get()
+    return scope is not None and scope.muted != 0 and scope.muted == get_ident()
+
+
+class Bridge(Protocol):
+    """What a tracing library's bridge answers (see ``instrumentation.otel``)."""
+
+    def parent(self, scope: Scope | None) -> tuple[bytes, bytes] | None:
+        """Return the trace and span that are active there, when they are the parent of the next call."""
+
+    def enter(self, call: Scope) -> object:
+        """Make our call visible there; the answer goes back to `leave`."""
+
+    def leave(self, token: object) -> None:
+        """Undo `enter`."""
+
+
+bridge: Bridge | None = None
+
+
+def use_bridge(new: Bridge | None) -> None:
+    """Join another tracing library's context to ours (None: part them)."""
+    global bridge
+    bridge = new
+
+
+class Binding:
+    """A block in which a scope holds; a context manager for ``with`` and ``async with``."""
+
+    __slots__ = ("_make", "_tokens")
+
+    def __init__(self, make: Any) -> None:
+        self._make = make
+        self._tokens: list[Token[Scope | None]] = []
+
+    def __enter__(self) -> Scope:
+        scope: Scope = self._make()
+        self._tokens.append(push(scope))
+        return scope
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pop(self._tokens.pop())
+
+    async def __aenter__(self) -> Scope:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+def session(session_id: str, /, **tags: Any) -> Binding:
+    """Group the calls inside a block: ``with toolog.session("order-1001", customer="c-7"): ...``.
+
+    ``session_id`` and the tags stand in each record made inside. Returns a context manager (also for
+    ``async with``). Since 0.1.
+    """
+
+    def make() -> Scope:
+        scope = Scope(current.get())
+        scope.session_id = str(session_id)
+        if tags:
+            scope.tags = {**(scope.tags or {}), **tags}
+        scope.repack()
+        return scope
+
+    return Binding(make)
+
+
+def bind(**tags: Any) -> Binding:
+    """Tag the calls inside a block: ``with toolog.bind(stage="payment"): ...``.
+
+    Tags of an outer block stay; the inner value wins. Returns a context manager. Since 0.1.
+    """
+
+    def make() -> Scope:
+        scope = Scope(current.get())
+        scope.tags = {**(scope.tags or {}), **tags}
+        scope.repack()
+        return scope
+
+    return Binding(make)
+
+
+_TRACEPARENT = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$")
+
+
+def carrier() -> dict[str, str]:
+    """Return the current context as plain text, to send along to another thread, process or machine.
+
+    The keys are W3C ones: ``traceparent`` (https://www.w3.org/TR/trace-context/) and, for session, tags and depth,
+    ``baggage`` (https://www.w3.org/TR/baggage/). Empty outside any context. See `attach`. Since 0.1.
+    """
+    scope = current.get()
+    if scope is None:
+        return {}
+    sent: dict[str, str] = {}
+    if scope.trace is not None and scope.span is not None:
+        sent["traceparent"] = f"00-{scope.trace_id}-{scope.span_id}-01"
+    items = {}
+    if scope.depth >= 0:
+        items["toolog.depth"] = str(scope.depth)
+    if scope.session_id is not None:
+        items["toolog.session"] = scope.session_id
+    for key, value in (scope.tags or {}).items():
+        items[f"toolog.tag.{key}"] = str(value)
+    if items:
+        sent["baggage"] = ",".join(f"{quote(key)}={quote(value)}" for key, value in items.items())
+    return sent
+
+
+def attach(carrier: dict[str, str] | None, /) -> Binding:
+    """Continue a context that `carrier` described: ``with toolog.attach(message["toolog"]): ...``.
+
+    Takes any mapping with ``traceparent`` and ``baggage`` (HTTP headers, MCP's ``_meta``); what is missing or
+    malformed is left out, as W3C asks. Returns a context manager. Since 0.1.
+    """
+
+    def make() -> Scope:
+        scope = Scope(current.get())
+        found = {str(key).lower(): str(value) for key, value in (carrier or {}).items()}
+        parent = _TRACEPARENT.match(found.get("traceparent", "").strip())
+        if parent and parent[1].strip("0") and parent[2].strip("0"):
+            scope.trace, scope.span = parent[1].encode(), parent[2].encode()
+            scope.depth = max(scope.depth, 0)
+            scope.plan = scope.package = None
+        for item in found.get("baggage", "").split(","):
+            key, _, value = item.partition(";")[0].partition("=")
+            key, value = unquote(key.strip()), unquote(value.strip())
+            if key == "toolog.depth" and value.isdigit():
+                scope.depth = int(value[:6])
+            elif key == "toolog.session":
+                scope.session_id = value
+            elif key.startswith("toolog.tag."):
+                scope.tags = {**(scope.tags or {}), key[len("toolog.tag.") :]: value}
+        scope.repack()
+        return scope
+
+    return Binding(make)
