@@ -1,0 +1,38 @@
+# Four doors for people. `make test` needs nothing but Python 3.11 or newer: outside of a virtual
+# environment it makes .venv and installs what the tests need.
+PYTHON ?= python3
+VENV := $(or $(VIRTUAL_ENV),.venv)
+BIN := $(VENV)/bin
+READY := $(VENV)/.toolog-dev
+# Two workers by default: the suite starts many processes of its own.
+JOBS ?= 2
+
+.PHONY: test lint bench docs clean
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/serialization.py
+	$(BIN)/python benchmarks/spool.py
+	$(BIN)/python benchmarks/imports.py
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m pytest -q tests/docs
+
+# The environment is made again when what it installs has changed.
+$(READY): pyproject.toml setup.cfg
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
