@@ -22,39 +22,61 @@ getrandbits = _random.getrandbits
 os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its parent's ids
 
 
-class Scope:
-    """What the next call inherits: ids, depth, the package we are inside of, session and tags."""
+class Bag:
+    """Session and tags, shared by all scopes inside; ``packed`` is their MessagePack form, ready for each record."""
 
-    __slots__ = (
-        "depth", "muted", "output", "package", "packed", "packed_count", "parent", "plan", "session_id", "span",
-        "tags", "trace",
-    )  # fmt: skip
+    __slots__ = ("count", "packed", "session_id", "tags")
+
+    def __init__(self, session_id: str | None = None, tags: dict[str, Any] | None = None) -> None:
+        self.session_id = session_id
+        self.tags = tags or {}
+        self.packed = b""
+        self.count = 0
+        if session_id is None and not tags:
+            return
+        from toolog.snapshot import pack  # lazily: this module is imported by `import toolog`
+
+        if session_id is not None:
+            self.packed += b"\xaasession_id" + pack(session_id)
+            self.count += 1
+        if tags:
+            self.packed += b"\xa4tags" + pack(tags)
+            self.count += 1
+
+
+class Place:
+    """Which tool or package a scope stands in; a tool's ``Plan`` is one."""
+
+    tool_name: str | None = None
+    package: str | None = None
+
+
+EMPTY = Bag()
+NOWHERE = Place()
+
+
+class Scope:
+    """What the next call inherits: ids, depth, the tool or package we are inside of, session and tags."""
+
+    __slots__ = ("bag", "depth", "muted", "output", "parent", "plan", "span", "trace")
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
-        self.plan: Any = None
         self.muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
         if parent is None:
             self.trace: bytes | None = None
             self.span: bytes | None = None
             self.depth = -1
-            self.package: str | None = None
-            self.session_id: str | None = None
-            self.tags: dict[str, Any] | None = None
-            self.packed = b""  # session_id and tags as MessagePack key-value pairs, ready for each record
-            self.packed_count = 0
+            self.plan: Place = NOWHERE
+            self.bag = EMPTY
             self.output: Any = None
         else:
             self.trace = parent.trace
             self.span = parent.span
             self.depth = parent.depth
-            self.package = parent.package
-            self.session_id = parent.session_id
-            self.tags = parent.tags
-            self.packed = parent.packed
-            self.packed_count = parent.packed_count
-            self.output = parent.output
             self.plan = parent.plan
+            self.bag = parent.bag
+            self.output = parent.output
 
     @property
     def trace_id(self) -> str | None:
@@ -69,30 +91,18 @@ class Scope:
     @property
     def tool_name(self) -> str | None:
         """The name of the tool whose call we are in, or None."""
-        return None if self.plan is None else str(self.plan.tool_name)
+        return self.plan.tool_name
 
     def chain(self) -> tuple[str, ...]:
         """Return the names of the tools from the root call inwards."""
         names: list[str] = []
         scope: Scope | None = self
         while scope is not None:
-            if scope.plan is not None and (scope.parent is None or scope.parent.span != scope.span):
+            above = scope.parent
+            if scope.plan.tool_name is not None and (above is None or above.span != scope.span):
                 names.append(scope.plan.tool_name)
-            scope = scope.parent
+            scope = above
         return tuple(reversed(names))
-
-    def repack(self) -> None:
-        """Prepare the MessagePack form of session and tags, once, for all records inside."""
-        from toolog.snapshot import pack  # lazily: a program that only logs lines never needs it
-
-        parts, count = b"", 0
-        if self.session_id is not None:
-            parts += b"\xaasession_id" + pack(self.session_id)
-            count += 1
-        if self.tags:
-            parts += b"\xa4tags" + pack(self.tags)
-            count += 1
-        self.packed, self.packed_count = parts, count
 
 
 current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)
@@ -193,10 +203,7 @@ def session(session_id: str, /, **tags: Any) -> Binding:
 
     def make() -> Scope:
         scope = Scope(current.get())
-        scope.session_id = str(session_id)
-        if tags:
-            scope.tags = {**(scope.tags or {}), **tags}
-        scope.repack()
+        scope.bag = Bag(str(session_id), {**scope.bag.tags, **tags})
         return scope
 
     return Binding(make)
@@ -210,8 +217,7 @@ def bind(**tags: Any) -> Binding:
 
     def make() -> Scope:
         scope = Scope(current.get())
-        scope.tags = {**(scope.tags or {}), **tags}
-        scope.repack()
+        scope.bag = Bag(scope.bag.session_id, {**scope.bag.tags, **tags})
         return scope
 
     return Binding(make)
@@ -235,9 +241,9 @@ def carrier() -> dict[str, str]:
     items = {}
     if scope.depth >= 0:
         items["toolog.depth"] = str(scope.depth)
-    if scope.session_id is not None:
-        items["toolog.session"] = scope.session_id
-    for key, value in (scope.tags or {}).items():
+    if scope.bag.session_id is not None:
+        items["toolog.session"] = scope.bag.session_id
+    for key, value in scope.bag.tags.items():
         items[f"toolog.tag.{key}"] = str(value)
     if items:
         sent["baggage"] = ",".join(f"{quote(key)}={quote(value)}" for key, value in items.items())
@@ -258,17 +264,18 @@ def attach(carrier: dict[str, str] | None, /) -> Binding:
         if parent and parent[1].strip("0") and parent[2].strip("0"):
             scope.trace, scope.span = parent[1].encode(), parent[2].encode()
             scope.depth = max(scope.depth, 0)
-            scope.plan = scope.package = None
+            scope.plan = NOWHERE
+        session_id, tags = scope.bag.session_id, dict(scope.bag.tags)
         for item in found.get("baggage", "").split(","):
             key, _, value = item.partition(";")[0].partition("=")
             key, value = unquote(key.strip()), unquote(value.strip())
             if key == "toolog.depth" and value.isdigit():
                 scope.depth = int(value[:6])
             elif key == "toolog.session":
-                scope.session_id = value
+                session_id = value
             elif key.startswith("toolog.tag."):
-                scope.tags = {**(scope.tags or {}), key[len("toolog.tag.") :]: value}
-        scope.repack()
+                tags[key[len("toolog.tag.") :]] = value
+        scope.bag = Bag(session_id, tags)
         return scope
 
     return Binding(make)
