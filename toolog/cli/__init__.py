@@ -1,1 +1,22 @@
-"""."""
+"""The command ``toolog``: one file for each command, loaded when it is asked for.
+
+Exit codes, the same for every command:
+
+    0    it worked, and nothing was found wrong
+    1    it worked, and found faults (`validate`), failures, or nothing at all (`show`, `query`)
+    2    it was called wrongly, or a setting or file is not usable; one line on stderr says why
+    130  interrupted with Ctrl-C
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit code; `args` default to those of the process."""
+    import sys
+
+    from toolog.cli.group import execute
+
+    sys.exit(execute(args))

@@ -1,0 +1,133 @@
+"""The group of commands: a table of names, so that `toolog --help` imports none of them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from toolog.errors import ConfigError, RecordInvalid, ToologError, nearest
+
+# The order is the one that help shows: first what a newcomer needs. The words are each command's short help;
+# a test keeps them equal to what the command says of itself.
+COMMANDS = {
+    "demo": "Watch three orders go through third-party tools, then see what was recorded.",
+    "run": "Run a Python program with its tools instrumented, its source untouched.",
+    "tail": "Show the newest tool calls, as lines or as trees; follow new ones.",
+    "show": "Show one trace as a waterfall, with inputs, outputs and errors.",
+    "query": "Find calls by filters and text, or by read-only SQL.",
+    "stats": "Show how often, how fast and how well each tool works.",
+    "instances": "List the configured tool instances that were seen.",
+    "schema": "Print the JSON Schema of records.",
+    "validate": "Check a file of records against the schema.",
+    "sanitize": "Show what would be masked in a file, and by which rule.",
+    "cat": "Print the records in a spool or in record files.",
+    "level": "Change the level of a running process.",
+    "doctor": "Tell what is and is not instrumented in this environment, and why.",
+    "bench": "Measure on this machine what recording costs.",
+}
+
+# A closed pipe ends these quietly, as it ends any Unix tool. Not `run` and `demo`: a program's own
+# sockets and pipes must give it an exception, not a signal.
+_PIPE_IS_THEIRS = {"run", "demo"}
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are imported when they are called or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command; None for a name nobody knows."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"toolog.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or fail with the nearest name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            guess = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {guess!r}?" if guess else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with `toolog demo`. Each command has `--help` with an example.",
+)
+@click.version_option(package_name="toolog", message="%(prog)s %(version)s")
+def root() -> None:
+    """Record, read and check the tool calls of AI agents."""
+
+
+def execute(args: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; every error that a user can cause is one clear line."""
+    words = list(sys.argv[1:] if args is None else args)
+    _leave_quietly_on_a_closed_pipe(words)
+    try:
+        answer = root.main(args=words, prog_name="toolog", standalone_mode=False)
+        sys.stdout.flush()
+        return answer if isinstance(answer, int) else 0
+    except click.exceptions.Exit as done:
+        return int(done.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except RecordInvalid as error:
+        return _complain(error, 1)
+    except ConfigError as error:
+        return _complain(error, 2)
+    except ToologError as error:
+        return _complain(error, 1)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            _forget_output()
+            return 0
+        return _complain(_readable(error), 2)
+
+
+def _leave_quietly_on_a_closed_pipe(words: Sequence[str]) -> None:
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command not in _PIPE_IS_THEIRS and hasattr(signal, "SIGPIPE"):
+        with contextlib.suppress(ValueError):  # not the main thread: then it is a test that calls us
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def _complain(error: object, code: int) -> int:
+    with contextlib.suppress(OSError):
+        click.echo(f"toolog: {error}", err=True)
+    return code
+
+
+def _readable(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _forget_output() -> None:
+    """Point stdout at nothing, so that the flush at exit cannot fail a second time."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
