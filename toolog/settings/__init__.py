@@ -1,4 +1,8 @@
-"""Settings that capture and shipping both read, and the one table of all parameters."""
+"""Settings: what capture reads on every call (here), and the one table of all parameters (``settings.table``).
+
+This module is part of ``import toolog`` and stays light; ``settings.resolve`` finds each parameter's value among
+arguments, environment, pyproject.toml and defaults, and is imported only by what configures.
+"""
 
 from __future__ import annotations
 
