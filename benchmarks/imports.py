@@ -4,9 +4,9 @@
     python benchmarks/imports.py --json             the same as one JSON object
     python benchmarks/imports.py --max-ratio 2.5    exit code 1 when the ratio is higher
 
-Each figure is the time inside a fresh interpreter around the import statement alone; both imports take turns, and
-the smallest of all rounds stands for each: whatever else the machine does can only add to it. A first call (the
-import of what capturing needs) is shown for information.
+Each figure is the time inside a fresh interpreter around the import statement alone; both imports take
+turns, and the smallest of all rounds stands for each: whatever else the machine does can only add to it. A
+first call (the import of what capturing needs) is shown for information.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import sys
 from typing import Any
 
 HEAVY = (
-    "anthropic", "boto3", "botocore", "click", "elasticsearch", "httpx", "jsonschema", "langchain_core", "llm", "msgpack",
-    "numpy", "openai", "opensearchpy", "opentelemetry", "orjson", "ormsgpack", "pandas", "pydantic", "re2", "requests",
-    "rich", "sqlite3", "wrapt", "zstandard",
+    "anthropic", "boto3", "botocore", "click", "elasticsearch", "httpx", "jsonschema", "langchain_core",
+    "llm", "msgpack", "numpy", "openai", "opensearchpy", "opentelemetry", "orjson", "ormsgpack",
+    "pandas", "pydantic", "re2", "requests", "rich", "sqlite3", "wrapt", "zstandard",
 )  # fmt: skip
 """Names that `import toolog` must not load."""
 
@@ -42,7 +42,7 @@ STATEMENTS = {
 
 
 def run_fresh(statement: str) -> tuple[int, list[str]]:
-    """Return the nanoseconds that one statement takes in a fresh interpreter, and the heavy names it loaded."""
+    """Return the nanoseconds a statement takes in a fresh interpreter, and the heavy names it loads."""
     code = _SNIPPET.format(statement=statement, heavy=HEAVY)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     took, *loaded = done.stdout.split()

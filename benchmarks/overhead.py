@@ -4,16 +4,16 @@
     python benchmarks/overhead.py --quick     fewer calls and rounds
     python benchmarks/overhead.py --json      every figure as one JSON object
 
-Recorders take turns: in each round every one runs once, in a fresh process with an empty folder, so that what else the
-machine does falls on all of them. A figure is the median over the rounds; a ratio is the median of the ratios to the
-closure of the same round. "caller" is CPU time of the calling thread for one call (in `8 threads` and `paced`
-the median wall time), "total" CPU time of the whole process for one call until everything is written (writing, encoding
-and delivery included). At the end of each run
-the recorder proves that every call arrived, for toolog also masked and schema-valid; a run that cannot is an error.
+Recorders take turns: in each round every one runs once, in a fresh process with an empty folder, so that
+what else the machine does falls on all of them. A figure is the median over the rounds; a ratio is the
+median of the ratios to the closure of the same round. "caller" is CPU time of the calling thread for one
+call (in `8 threads` and `paced` the median wall time), "total" CPU time of the whole process for one call
+until everything is written (writing, encoding and delivery included). At the end of each run the recorder
+proves that every call arrived, for toolog also masked and schema-valid; a run that cannot is an error.
 
-Scenarios: `small` (a small dict in and out), `4 kB` (an SQL result of about 4 kB), `8 threads` (small, and the
-99.9th percentile of a call's wall time), `asyncio` (10,000 tasks, small), `paced` (5,000 calls a second, 4 kB, and the
-99.9th percentile).
+Scenarios: `small` (a small dict in and out), `4 kB` (an SQL result of about 4 kB), `8 threads` (small, and
+the 99.9th percentile of a call's wall time), `asyncio` (10,000 tasks, small), `paced` (5,000 calls a second,
+4 kB, and the 99.9th percentile).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The recorders that overhead.py compares: each makes a tool, waits until all is written, and proves it.
 
-A recorder runs in a process of its own. It gets an empty folder and gives back a `Bench`: the tool as a plain method
-and as an async method, `flush()` (returns when every record is written), and `check(calls)` (raises when one of
-them did not arrive, or arrived unmasked or invalid).
+A recorder runs in a process of its own. It gets an empty folder and gives back a `Bench`: the tool as a
+plain method and as an async method, `flush()` (returns when every record is written), and `check(calls)`
+(raises when one of them did not arrive, or arrived unmasked or invalid).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line and leave the process with its exit code; `args` default to those of the process."""
+    """Run the command line (`args`, by default the process's own) and leave with its exit code."""
     import sys
 
     from toolog.cli.group import execute
