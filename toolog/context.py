@@ -47,8 +47,11 @@ class Bag:
 class Place:
     """Which tool or package a scope stands in; a tool's ``Plan`` is one."""
 
-    tool_name: str | None = None
-    package: str | None = None
+    __slots__ = ("package", "tool_name")
+
+    def __init__(self, tool_name: str | None = None, package: str | None = None) -> None:
+        self.tool_name = tool_name
+        self.package = package
 
 
 EMPTY = Bag()

@@ -1,0 +1,226 @@
+"""A call in flight: what is known of it before and while the tool's code runs.
+
+A `Plan` holds what is the same for every call of one tool, prepared once; a `Call` is one execution. The Call is the
+current Scope while the tool runs, so whatever the tool calls finds its parent there.
+"""
+
+from __future__ import annotations
+
+import asyncio.events
+import inspect
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from threading import get_ident
+from time import perf_counter_ns, time_ns
+from typing import Any
+
+from toolog.arguments import Arguments, read_signature
+from toolog.context import EMPTY, Place, Scope, getrandbits
+from toolog.levels import level_name, tool_logger
+from toolog.settings import capture
+from toolog.snapshot import pack, pack_cut
+
+SCHEMA_VERSION = "1.0"
+_running_loop = asyncio.events._get_running_loop
+
+
+class Plan(Place):
+    """What all calls of one tool share: names, signature, logger, and the part of the record that never changes.
+
+    ``tool_name`` is what the record calls the tool; ``package`` its root package; with ``nested`` False only the
+    outermost call of that package is recorded. ``identify`` gives the MessagePack bytes of an instance's id, or None
+    for "no instance" (set by what captures tool instances).
+    """
+
+    __slots__ = (
+        "__weakref__", "_static", "arguments", "cache", "description", "function", "identify", "logger", "module",
+        "nested", "package_version", "qualname", "type",
+    )  # fmt: skip
+
+    tool_name: str
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        tool_name: str,
+        module: str = "",
+        qualname: str = "",
+        package: str | None = None,
+        package_version: str | None = None,
+        type: str = "function",
+        description: str | None = None,
+        nested: bool = True,
+        skip_first: bool = False,
+        signature: inspect.Signature | None = None,
+        identify: Callable[[Any], bytes | None] | None = None,
+    ) -> None:
+        super().__init__(tool_name, package)
+        self.function = function
+        self.module = module
+        self.qualname = qualname or tool_name
+        self.package_version = package_version
+        self.type = type
+        self.description = description
+        self.nested = nested
+        self.identify = identify
+        self.arguments = Arguments(signature or read_signature(function), skip_first=skip_first)
+        self.logger: logging.Logger = tool_logger(tool_name)
+        self.cache: dict[int, bool] = self.logger._cache  # type: ignore[attr-defined]  # what isEnabledFor reads
+        self._static: dict[tuple[str, str | None, int], tuple[bytes, int]] = {}
+        _plans.add(self)
+
+    def enabled(self, level: int) -> bool:
+        """Whether the tool's logger takes this level (fills the cache that the hot path reads)."""
+        return self.logger.isEnabledFor(level)
+
+    def static(self, event: str, status: str | None, levelno: int) -> tuple[bytes, int]:
+        """Return the unchanging fields of a record as MessagePack pairs, and how many they are."""
+        key = (event, status, levelno)
+        held = self._static.get(key)
+        if held is None:
+            held = self._static[key] = self._make_static(event, status, levelno)
+        return held
+
+    def _make_static(self, event: str, status: str | None, levelno: int) -> tuple[bytes, int]:
+        tool: dict[str, Any] = {"module": self.module, "qualname": self.qualname, "type": self.type}
+        if self.package:
+            tool["package"] = self.package
+        if self.package_version:
+            tool["version"] = self.package_version
+        fields: dict[str, Any] = {"event": event, "level": level_name(levelno)}
+        if status is not None:
+            fields["status"] = status
+        fields["tool_name"] = self.tool_name
+        fields["tool"] = tool
+        fields.update(common_fields())
+        return pack_pairs(fields), len(fields)
+
+
+_plans: weakref.WeakSet[Plan] = weakref.WeakSet()
+
+
+def refresh_plans() -> None:
+    """Forget prepared fields: call it after a change of service name, levels or the like."""
+    for plan in list(_plans):
+        plan._static.clear()
+
+
+def common_fields() -> dict[str, Any]:
+    """Return the fields that every record of this process has."""
+    fields: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "host": _host()}
+    if capture.service:
+        fields["service"] = dict(capture.service)
+    return fields
+
+
+def _host() -> str:
+    try:
+        return os.uname().nodename
+    except (OSError, AttributeError):
+        return "unknown"
+
+
+def pack_pairs(fields: dict[str, Any]) -> bytes:
+    """Return the key-value pairs of a dict as MessagePack, without the map's head, so that pairs can be joined."""
+    return b"".join([pack(key) + pack(value) for key, value in fields.items()])
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.packed = pack({"pid": os.getpid(), "thread": threading.current_thread().name})
+
+
+_thread = _Thread()
+
+
+def _after_fork() -> None:
+    global _thread
+    _thread = _Thread()  # another pid
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def packed_process() -> bytes:
+    """Return pid, thread and asyncio task of the running code, as MessagePack."""
+    loop = _running_loop()
+    if loop is None:
+        packed: bytes = _thread.packed
+        return packed
+    return _packed_task(loop)
+
+
+def _packed_task(loop: asyncio.AbstractEventLoop) -> bytes:
+    packed: bytes = _thread.packed
+    task = asyncio.tasks.current_task(loop)
+    if task is None:
+        return packed
+    # {pid, thread} is a map of two; a third pair is appended and the head says three
+    return b"\x83" + packed[1:] + b"\xa4task" + pack(task.get_name())
+
+
+class Call(Scope):
+    """One execution of a tool, from entry to its end; also the scope of what happens inside.
+
+    Times are nanoseconds: ``wall`` since the epoch, ``started`` on the monotonic clock. ``input`` is the snapshot of
+    the arguments, taken before the tool ran. ``ended`` is set by the first end that is recorded.
+    """
+
+    __slots__ = ("cuts", "ended", "extra", "input", "instance", "process", "started", "wall")
+
+    plan: Plan
+
+    def __init__(self, plan: Plan, parent: Scope | None) -> None:
+        self.plan = plan
+        self.parent = parent
+        self.output = None
+        self.ended = False
+        self.extra: dict[str, Any] | None = None  # further content of the record: tool_call_id, stdout, attempts ...
+        self.cuts: dict[str, Any] | None = None
+        self.instance: bytes | None = None
+        self.span = b"%016x" % getrandbits(64)
+        if parent is None:
+            self.trace = b"%032x" % getrandbits(128)
+            self.depth = 0
+            self.bag = EMPTY
+        else:
+            self.trace = parent.trace or b"%032x" % getrandbits(128)
+            self.depth = parent.depth + 1
+            self.bag = parent.bag
+        self.muted = get_ident()  # until the tool itself runs, whatever is called is our own doing
+        self.process = packed_process()
+
+    @property
+    def parent_span(self) -> bytes | None:
+        """The span of the call around this one, or None at the root."""
+        return None if self.parent is None else self.parent.span
+
+    def take(self, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Snapshot the arguments by name, and note which instance is called, before the tool runs."""
+        plan = self.plan
+        arguments = plan.arguments
+        if kwargs:
+            template = arguments.template
+            if args or template is None:
+                named = arguments.bind(args, kwargs)
+            else:
+                named = {**template, **kwargs}
+                if len(named) != arguments.size:
+                    named = arguments.bind(args, kwargs)
+        else:
+            tail = arguments.tails.get(len(args))
+            named = arguments.bind(args, kwargs) if tail is None else dict(zip(arguments.names, args + tail))
+        self.input, self.cuts = pack_cut(named, "input")
+        if plan.identify is not None and instance is not None:
+            self.instance = plan.identify(instance)
+        self.wall = time_ns()
+        self.muted = 0
+        self.started = perf_counter_ns()
+
+    def add(self, **fields: Any) -> None:
+        """Add content fields to the record of this call (they are sanitized like all content)."""
+        self.extra = {**(self.extra or {}), **fields}

@@ -1,0 +1,94 @@
+"""The one door into `logging`: what capture has to tell leaves here, as light LogRecords to ``toolog.calls.<tool>``.
+
+Capture ends here and shipping begins in a `logging.Handler`; neither imports the other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import toolog.sanitize.seal  # noqa: F401 - teaches ToolRecord to seal itself
+from toolog.context import Scope, current
+from toolog.levels import ROOT, level_name, parse_level, tool_logger
+from toolog.record import ToolRecord, make_record
+from toolog.settings import capture
+from toolog.stats import contain
+
+LEVELS = {
+    "tool_call_start": 10, "tool_call_success": 20, "tool_call_failed": 40, "tool_call_rejected": 30,
+    "tool_call_cancelled": 30, "tool_instance": 20, "evaluation": 20, "log": 20, "loss": 30,
+}  # fmt: skip
+"""Default level of each event; ``capture.levels`` overrides."""
+
+_first: list[Callable[[], None]] = []
+
+
+def on_first_record(hook: Callable[[], None]) -> None:
+    """Run ``hook`` once, before the first record leaves (it may bring up a default configuration)."""
+    _first[:] = [hook]
+
+
+def cancel_first_record() -> None:
+    """Forget the hook: somebody configured toolog before the first record."""
+    _first.clear()
+
+
+def level_of(event: str) -> int:
+    """Return the level number of an event, as configured."""
+    wanted = capture.levels.get(event)
+    return LEVELS[event] if wanted is None else parse_level(wanted)
+
+
+def deliver(logger: logging.Logger, record: ToolRecord) -> None:
+    """Hand a record to its logger. Never raises: what a handler breaks is contained and counted."""
+    try:
+        if _first:
+            _first.pop()()
+        logger.handle(record)
+    except Exception as error:
+        contain("handler", error)
+
+
+def emit_event(
+    event: str,
+    *,
+    levelno: int | None = None,
+    tool: str | None = None,
+    facts: dict[str, Any] | None = None,
+    content: dict[str, Any] | None = None,
+    scope: Scope | None = None,
+) -> None:
+    """Send an event that is no call's own (an instance, an evaluation, a loss) if its logger takes the level.
+
+    ``facts`` is never scanned for secrets, so no user's data belongs there; ``content`` is. ``scope`` defaults to the
+    current one. Never raises.
+    """
+    try:
+        number = level_of(event) if levelno is None else levelno
+        logger = logging.getLogger(ROOT) if tool is None else tool_logger(tool)
+        if logger.isEnabledFor(number):
+            scope = current.get() if scope is None else scope
+            record = make_record(event, number, logger=logger.name, facts=facts, content=content, scope=scope)
+            deliver(logger, record)
+    except Exception as error:
+        contain("emit", error)
+
+
+def loss_record(
+    reason: str, count: int, *, first: str, last: str, level: str | None = None, sink: str | None = None
+) -> ToolRecord:
+    """Return the record that tells how many records were dropped, why, and between which times (RFC 3339)."""
+    facts: dict[str, Any] = {"reason": reason, "count": count, "first": first, "last": last}
+    if sink is not None:
+        facts["sink"] = sink
+    if level is not None:
+        facts["lost_level"] = level
+    return make_record("loss", level_of("loss"), facts=facts)
+
+
+__all__ = [
+    "LEVELS", "cancel_first_record", "deliver", "emit_event", "level_name", "level_of", "loss_record",
+    "on_first_record",
+]  # fmt: skip

@@ -1,0 +1,91 @@
+"""An exception as plain data, made on the caller's thread without reading files or running more than it must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+_FRAMES_FIRST, _FRAMES_LAST = 5, 45
+_CHAIN = 10
+_TEXT = 8192
+"""Longest message kept, characters."""
+
+
+def safe_text(make: Callable[[], object]) -> str:
+    """Return ``str(make())``, bounded, or a note of the kind of failure: an exception's own text may raise."""
+    try:
+        text = make()
+        if type(text) is not str:
+            text = str.__str__(text) if isinstance(text, str) else str(text)
+    except Exception as error:
+        return f"[no text: {_type_name(error)}]"
+    return text if len(text) <= _TEXT else text[:_TEXT] + f"[... {len(text) - _TEXT} more characters]"
+
+
+def _type_name(error: BaseException) -> str:
+    kind = type(error)
+    try:
+        module = type.__getattribute__(kind, "__module__")
+        name = type.__getattribute__(kind, "__qualname__")
+    except Exception:
+        return "Exception"
+    return str(name) if module == "builtins" or not isinstance(module, str) else f"{module}.{name}"
+
+
+def _is_ours(filename: str) -> bool:
+    return "importlib" in filename and "_bootstrap" in filename
+
+
+def _stack(trace: TracebackType | None) -> str:
+    """Return the frames from the outermost inwards, ours left out, without their source lines.
+
+    Walking to (file, line, name) costs a hundredth of ``traceback.format_exception``, and reads no file: that would
+    trip the blocking-call detectors of async applications.
+    """
+    frames: list[str] = []
+    left_out = 0
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not _is_ours(code.co_filename):
+            if len(frames) >= _FRAMES_FIRST + _FRAMES_LAST:
+                del frames[_FRAMES_FIRST]
+                left_out += 1
+            frames.append(f'File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
+        trace = trace.tb_next
+    if left_out:
+        frames.insert(_FRAMES_FIRST, f"... {left_out} more frames")
+    return "\n".join(frames)
+
+
+def _next_in_chain(error: BaseException) -> BaseException | None:
+    cause: BaseException | None = BaseException.__cause__.__get__(error)  # type: ignore[attr-defined]
+    if cause is not None:
+        return cause
+    if BaseException.__suppress_context__.__get__(error):  # type: ignore[attr-defined]
+        return None
+    context: BaseException | None = BaseException.__context__.__get__(error)  # type: ignore[attr-defined]
+    return context
+
+
+def describe_error(error: BaseException) -> dict[str, Any]:
+    """Return ``{"type", "message", "stack", "chain"}`` of an exception, its causes and members included. Never raises."""
+    described: dict[str, Any] = {
+        "type": _type_name(error),
+        "message": safe_text(lambda: error),
+        "stack": _stack(BaseException.__traceback__.__get__(error)),  # type: ignore[attr-defined]
+    }
+    chain: list[dict[str, str]] = []
+    seen = {id(error)}
+    cause = _next_in_chain(error)
+    while cause is not None and id(cause) not in seen and len(chain) < _CHAIN:
+        seen.add(id(cause))
+        linked = cause
+        chain.append({"type": _type_name(linked), "message": safe_text(lambda held=linked: held)})  # type: ignore[misc]
+        cause = _next_in_chain(linked)
+    if isinstance(error, BaseExceptionGroup):
+        for member in error.exceptions[: _CHAIN - len(chain)]:
+            chain.append({"type": _type_name(member), "message": safe_text(lambda held=member: held)})  # type: ignore[misc]
+    if chain:
+        described["chain"] = chain
+    return described

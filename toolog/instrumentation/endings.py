@@ -1,0 +1,154 @@
+"""How a call ends: one record for it, whichever way it ends, and never an error of ours to the caller."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter_ns
+from typing import Any
+
+import ormsgpack
+
+from toolog.call import Call
+from toolog.context import Scope
+from toolog.emit import deliver, level_of
+from toolog.errors import CallDepthExceeded
+from toolog.faults import describe_error
+from toolog.record import ToolRecord
+from toolog.settings import capture
+from toolog.snapshot import pack_cut
+from toolog.stats import contain, count
+
+WARNING = 30
+
+
+def start(call: Call) -> None:
+    """Record that a call was entered (level DEBUG): what has no end after a crash is thereby visible."""
+    try:
+        level = level_of("tool_call_start")
+        if call.plan.enabled(level):
+            tail, number = _content(call, {})
+            record = ToolRecord.of_call(call, "tool_call_start", level, None, None, tail, number)
+            deliver(call.plan.logger, record)
+    except Exception as error:
+        contain("record", error)
+
+
+def succeed(call: Call, result: Any, duration: int) -> None:
+    """Record a result; ``duration`` in nanoseconds. The result is snapshotted here and not kept."""
+    try:
+        packed, cuts = pack_cut(result, "output")
+        finish(call, "tool_call_success", "success", duration, packed, cuts)
+    except Exception as error:
+        contain("record", error)
+
+
+def finish(
+    call: Call,
+    event: str,
+    status: str,
+    duration: int,
+    output: bytes | None = None,
+    cuts: dict[str, Any] | None = None,
+    error: BaseException | None = None,
+) -> None:
+    """Record the end of a call, once; later ends of the same call are ignored. Never raises.
+
+    ``output`` is a packed result (or the items of a stream so far), ``cuts`` what was cut from it.
+    """
+    if call.ended:
+        return
+    call.ended = True
+    try:
+        level = level_of(event)
+        if capture.slow_ms is not None and event == "tool_call_success" and duration > capture.slow_ms * 1e6:
+            level = max(level, WARNING)
+        if call.depth > capture.max_depth:
+            level = max(level, WARNING)
+        if not call.plan.enabled(level):
+            return
+        content: dict[str, Any] = {}
+        if error is not None:
+            content["error"] = describe_error(error)
+        tail, number = _content(call, content, cuts)
+        if output is not None:
+            tail = b"\xa6output" + output + tail
+            number += 1
+        deliver(call.plan.logger, ToolRecord.of_call(call, event, level, status, duration, tail, number))
+    except Exception as trouble:
+        contain("record", trouble)
+
+
+def fail(call: Call, error: BaseException, duration: int | None = None) -> None:
+    """Record that the tool raised: failed, cancelled, closed or timed out, by the kind of the exception."""
+    if duration is None:
+        duration = perf_counter_ns() - call.started
+    event, status = kind_of(error)
+    finish(call, event, status, duration, error=error)
+
+
+def kind_of(error: BaseException) -> tuple[str, str]:
+    """Return the event and the status that an exception out of a tool means."""
+    if isinstance(error, TimeoutError):
+        return "tool_call_failed", "timeout"
+    if isinstance(error, GeneratorExit):
+        return "tool_call_cancelled", "closed"
+    if isinstance(error, KeyboardInterrupt) or _is_cancellation(error):
+        return "tool_call_cancelled", "cancelled"
+    return "tool_call_failed", "execution_error"
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    for module, name in (("asyncio", "CancelledError"), ("trio", "Cancelled"), ("concurrent.futures", "CancelledError")):
+        loaded = sys.modules.get(module)
+        kind = None if loaded is None else vars(loaded).get(name)
+        if isinstance(kind, type) and isinstance(error, kind):
+            return True
+    return False
+
+
+def too_deep(call: Call) -> CallDepthExceeded | None:
+    """Return the error to raise when calls nest deeper than ``max_depth`` and raising was asked for.
+
+    The refused call is recorded as rejected. None when it should merely be recorded (its record names the chain).
+    """
+    try:
+        if capture.on_max_depth != "raise":
+            return None
+        chain = call.chain()
+        error = CallDepthExceeded(
+            f"tool calls are nested deeper than max_depth={capture.max_depth}: {' > '.join(chain)}", chain
+        )
+        call.add(phase="validation")
+        finish(call, "tool_call_rejected", "context_error", 0, error=error)
+    except Exception as trouble:
+        contain("depth", trouble)
+        return None
+    return error
+
+
+def reentered(scope: Scope) -> None:
+    """Count a call that recording itself made (a handler that uses an instrumented client, say): not recorded."""
+    count("reentrant")
+
+
+def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:
+    """Return further content of a call's record as packed pairs: error, extras, output lines, cuts, depth chain."""
+    if call.depth > capture.max_depth:
+        content["depth_exceeded"] = list(call.chain())
+    if call.output is not None:
+        content.update(call.output.take())
+    if call.extra is not None:
+        content.update(call.extra)
+    cuts = {**(call.cuts or {}), **(cuts or {})}
+    parts: list[bytes] = []
+    for key, value in content.items():
+        if value is None:
+            continue
+        packed, cut = pack_cut(value, key)
+        parts += [ormsgpack.packb(key), packed]
+        cuts.update(cut or {})
+    number = len(parts) // 2
+    if cuts:
+        parts += [b"\xa9truncated", ormsgpack.packb(cuts)]
+        number += 1
+    return b"".join(parts), number

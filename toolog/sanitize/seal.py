@@ -1,0 +1,83 @@
+"""The door that nothing unmasked passes: raw content in, the sanitized document out.
+
+Sealing scans the packed content once and walks the structure only on a hit; a batch is scanned as one. It fails
+closed: when sanitizing breaks, the content is withheld and the record says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ormsgpack
+
+from toolog.record import _COUNTS, ToolRecord
+from toolog.sanitize import Sanitizer, default
+from toolog.stats import contain
+
+FAILED = "[REDACTION_FAILED]"
+
+
+def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
+    """Return the sanitized document of a record as one MessagePack map; made once, kept on the record.
+
+    The sanitizer is the one that a filter stamped on the record, else ``sanitizer``, else the default one.
+    Never raises.
+    """
+    sealed = record._sealed
+    if sealed is None:
+        rules = record.toolog_sanitizer or sanitizer or default()
+        try:
+            tail, count = record.tail()
+            sealed = record.assemble(tail, count) if not rules.flags(tail) else _walk(record, tail, count, rules)
+        except Exception as error:
+            contain("seal", error)
+            sealed = _withhold(record)
+        record._sealed = sealed
+    return sealed
+
+
+def seal_batch(records: Sequence[ToolRecord], sanitizer: Sanitizer | None = None) -> list[bytes]:
+    """Seal many records with one scan; only when that hits, each record is looked at alone."""
+    fresh = [record for record in records if record._sealed is None and record.toolog_sanitizer is None]
+    if len(fresh) > 1:
+        rules = sanitizer or default()
+        try:
+            tails = [record.tail() for record in fresh]
+            if not rules.flags(b"".join([tail for tail, _ in tails])):
+                for record, (tail, count) in zip(fresh, tails, strict=True):
+                    record._sealed = record.assemble(tail, count)
+        except Exception as error:
+            contain("seal", error)
+    return [seal(record, sanitizer) for record in records]
+
+
+def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> bytes:
+    content: dict[str, Any] = ormsgpack.unpackb(_COUNTS[count] + tail)
+    tool = record._call.plan.tool_name if record._call is not None else None
+    masked: dict[str, int] = {}
+    parts: list[bytes] = []
+    changed = False
+    for key, value in content.items():
+        try:
+            clean, counts = rules.sanitize_at(value, key, tool)
+        except Exception as error:
+            contain("sanitize", error)
+            clean, counts = FAILED, {"redaction_failed": 1}
+        changed = changed or clean is not value
+        for rule, number in counts.items():
+            masked[rule] = masked.get(rule, 0) + number
+        if not isinstance(clean, dict) and key in ("input", "tags", "error", "attributes", "truncated"):
+            clean = {"value": clean}  # the schema wants an object there, also when all of it is a mask
+        parts += [ormsgpack.packb(key), ormsgpack.packb(clean)]
+    if not changed:
+        return record.assemble(tail, count)
+    return record.assemble(b"".join(parts), count, masked)
+
+
+def _withhold(record: ToolRecord) -> bytes:
+    head, count = record.head()
+    return _COUNTS[count + 1] + head + b"\xa6masked" + ormsgpack.packb({"redaction_failed": 1})
+
+
+ToolRecord.sealer = staticmethod(seal)  # type: ignore[assignment]
