@@ -1,0 +1,64 @@
+"""Every example in README.md and docs/ runs, and every link in them leads somewhere.
+
+A fenced block marked `python` is run; the blocks of one page share their names, in order, in a fresh process and an empty
+folder. `toml` and `json` blocks are parsed. Other blocks (`sh`, `text`) are for reading.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def blocks_of(page: Path, kind: str) -> list[str]:
+    """Return the fenced blocks of one kind."""
+    return [text for found, text in FENCE.findall(page.read_text("utf-8")) if found == kind]
+
+
+@pytest.mark.parametrize("name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks_of(page, "python")])
+def test_python_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
+    """The python blocks of a page run one after the other, without an error."""
+    script = tmp_path / "example.py"
+    script.write_text("\n\n".join(blocks_of(ROOT / name, "python")), "utf-8")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TOOLOG_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_configuration_examples_are_well_formed(name: str) -> None:
+    """A toml or json block of a page can be read by a program."""
+    for text in blocks_of(ROOT / name, "toml"):
+        tomllib.loads(text)
+    for text in blocks_of(ROOT / name, "json"):
+        json.loads(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_to_files_that_exist(name: str) -> None:
+    """A relative link of a page names a file of the repository."""
+    page = ROOT / name
+    targets = [target for target, _ in LINK.findall(page.read_text("utf-8")) if "://" not in target]
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing

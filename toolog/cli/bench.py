@@ -1,0 +1,156 @@
+"""`toolog bench`: what recording costs on this machine, for the caller and in bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolog.cli.common import console, json_option, print_json
+
+ROUNDS = 7
+SMALL: dict[str, Any] = {"sku": "A-1001", "free": 12, "price": 19.9, "ok": True}
+LARGE: dict[str, Any] = {
+    "rows": [{"id": n, "sku": f"A-{1000 + n}", "title": "A walnut desk lamp with a linen shade"} for n in range(50)]
+}
+RESULTS = {"small": SMALL, "4 kB": LARGE}
+
+
+@click.command("bench", short_help="Measure on this machine what recording costs.")
+@click.option("--calls", default=2000, show_default=True, type=click.IntRange(100, 1_000_000), help="Calls a round.")
+@json_option
+def command(calls: int, as_json: bool) -> None:
+    """Measure what a recorded call costs its caller, and what a record takes in each serializer.
+
+    A call of a tool is timed bare (through a hand-written closure), with its level off, and with memory and
+    process durability, in turns; the figure is the median of the rounds. Nothing of it touches your own
+    store or configuration. The comparison with other recorders is benchmarks/overhead.py of the source tree.
+
+    \b
+    Example:
+      toolog bench --calls 5000
+    """
+    with tempfile.TemporaryDirectory(prefix="toolog-bench-") as folder:
+        rows = list(_measure(Path(folder), calls, quiet=as_json))
+        sizes = list(_measure_serializers(Path(folder)))
+    if as_json:
+        print_json({"calls": calls, "rounds": ROUNDS, "calls_us": rows, "serializers": sizes})
+        return
+    _print_rows("one call, microseconds for the caller", rows)
+    _print_rows("one record", sizes)
+
+
+def _measure(folder: Path, calls: int, *, quiet: bool) -> Iterator[dict[str, Any]]:
+    """Yield the figures of each kind of call, closure first."""
+    times: dict[str, dict[str, list[float]]] = {}
+    with _progress(quiet) as step:
+        for _ in range(ROUNDS):
+            for kind in ("closure", "level off", "memory", "process"):
+                for size, result in RESULTS.items():
+                    tool = _tool(kind, result, folder)
+                    began = time.perf_counter_ns()
+                    for number in range(calls):
+                        tool("A-1001", amount=number)
+                    took = (time.perf_counter_ns() - began) / calls / 1000
+                    times.setdefault(kind, {}).setdefault(size, []).append(took)
+                    step()
+    unit = {size: statistics.median(values) for size, values in times["closure"].items()}
+    for kind, by_size in times.items():
+        row: dict[str, Any] = {"recorder": kind}
+        for size, values in by_size.items():
+            median = statistics.median(values)
+            row |= {size: round(median, 2), f"{size} x": round(median / unit[size], 1)}
+        yield row
+
+
+def _tool(kind: str, result: dict[str, Any], folder: Path) -> Callable[..., Any]:
+    """Return a tool under one kind of recording; everything is written before the next kind begins."""
+    import toolog
+
+    def find(sku: str, amount: int = 1) -> dict[str, Any]:
+        return result
+
+    if kind == "closure":
+
+        @functools.wraps(find)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return find(*args, **kwargs)
+
+        return wrapper
+    toolog.flush(60)
+    toolog.configure(
+        "prod",
+        level="CRITICAL" if kind == "level off" else "INFO",
+        durability="process" if kind == "process" else "memory",
+        queue={"max_records": 2_000_000},
+        spool={"path": str(folder / "spool")},
+        sinks={"bench": {"type": "file", "path": str(folder / "calls.msgpack"), "format": "msgpack"}},
+        retention={"DEBUG": {"sinks": ["bench"], "keep": "1 day"}},
+    )
+    return toolog.tool(find)
+
+
+def _measure_serializers(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield encode and decode times and sizes of the records that were just made."""
+    import msgpack
+    import zstandard
+
+    import toolog
+    from toolog import serializers
+
+    toolog.flush(60)
+    unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, max_buffer_size=0)
+    unpacker.feed((folder / "calls.msgpack").read_bytes())
+    every = [record for record in unpacker if record["event"] == "tool_call_success"]
+    records = every[:: max(1, len(every) // 300)][:300]
+    for name in ("json", "msgpack"):
+        serializer = serializers.get(name)
+        encoded = [serializer.dumps(record) for record in records]
+        yield {
+            "serializer": name,
+            "encode us": _time_each(serializer.dumps, records),
+            "decode us": _time_each(serializer.loads, encoded),
+            "bytes": round(sum(map(len, encoded)) / len(encoded)),
+            "bytes, zstd": round(len(zstandard.compress(b"".join(encoded), 3)) / len(encoded)),
+        }
+
+
+def _time_each(function: Callable[[Any], Any], values: list[Any]) -> float:
+    """Return the median microseconds of one call over several passes."""
+    passes = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter_ns()
+        for value in values:
+            function(value)
+        passes.append((time.perf_counter_ns() - began) / len(values) / 1000)
+    return round(statistics.median(passes), 2)
+
+
+@contextlib.contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on a terminal's stderr, nothing in a pipe; gives the function that moves it on."""
+    from rich.progress import Progress
+
+    bar = Progress(console=console(err=True), transient=True, disable=quiet)
+    with bar:
+        task = bar.add_task("measuring", total=ROUNDS * 4 * len(RESULTS))
+        yield lambda: bar.advance(task)
+
+
+def _print_rows(title: str, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for position, column in enumerate(rows[0]):
+        table.add_column(column, justify="left" if position == 0 else "right")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    console().print(table)
+    click.echo()

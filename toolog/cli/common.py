@@ -1,0 +1,97 @@
+"""What commands share: their options, where the store is, and how they print."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from toolog.errors import ConfigError
+from toolog.units import parse_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FOUND_NOTHING = 1
+FOUND_FAULTS = 1
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+
+
+def store_option(function: _Command) -> _Command:
+    """Add `--store PATH`."""
+    text = "The store to read; by default the one that the configuration names, else .toolog/calls.db."
+    return click.option("--store", "store_path", type=click.Path(path_type=Path), help=text)(function)
+
+
+def filter_options(function: _Command) -> _Command:
+    """Add the options that choose calls; `given_filters` reads them."""
+    options = (
+        click.option("--tool", metavar="GLOB", help="Only tools whose name matches, such as 'payment.*'."),
+        click.option("--status", metavar="STATUS", help="Only this status, such as execution_error."),
+        click.option("--session", metavar="ID", help="Only this session, such as order-1001."),
+        click.option("--level", metavar="LEVEL", help="Only this level and above."),
+        click.option("--since", metavar="WHEN", help="Only since then: '10 min', '2 days', or an ISO time."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def given_since(text: str | None) -> str | None:
+    """Return a moment as the records write it: a duration ago, or an ISO time (UTC when it names no zone)."""
+    if text is None:
+        return None
+    if re.match(r"\d{4}-\d\d-\d\d", text):
+        try:
+            moment = datetime.datetime.fromisoformat(text)
+        except ValueError as error:
+            raise ConfigError(f"--since: {text!r} is no ISO time ({error})") from error
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=datetime.UTC)
+    else:
+        ago = datetime.timedelta(seconds=parse_duration(text, "--since"))
+        moment = datetime.datetime.now(datetime.UTC) - ago
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def print_json(document: object) -> None:
+    """Print one JSON value on one line, in UTF-8 whatever the terminal's encoding is."""
+    import orjson
+
+    click.get_binary_stream("stdout").write(orjson.dumps(document) + b"\n")
+
+
+def print_json_lines(documents: Iterable[Mapping[str, Any]]) -> int:
+    """Print one JSON object a line and return how many there were."""
+    count = 0
+    for document in documents:
+        print_json(document)
+        count += 1
+    return count
+
+
+def console(*, err: bool = False) -> Console:
+    """Return a rich console: colours and the terminal's width on a terminal, plain wide lines in a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    piped = not stream.isatty()
+    return Console(file=stream, width=160 if piped else None, highlight=False, soft_wrap=piped, emoji=False)
+
+
+def read_source(path: str) -> bytes:
+    """Return the bytes of a file, or of stdin for `-`."""
+    if path == "-":
+        return click.get_binary_stream("stdin").read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
