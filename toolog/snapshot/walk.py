@@ -1,0 +1,248 @@
+"""The walker: any value, level by level, into plain data of bounded size.
+
+Breadth first: what lies near the top is kept when room runs out, no recursion limit is ever met, and what is cut is
+cut at the leaves. `toolog.snapshot.shapes` says what each type becomes; this module walks, counts and cuts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from typing import Any, NamedTuple
+
+from toolog.snapshot import shapes
+from toolog.snapshot.shapes import ListShape, MapShape, Text
+from toolog.snapshot.state import type_name
+
+CYCLE = "[CYCLE]"
+TOO_DEEP = "[TRUNCATED]"
+MORE = "..."
+MAX_KEY = 1024  # characters of one key
+MAX_NODES = 10_000  # values in one snapshot
+MAX_NOTES = 50  # cut places that are named one by one
+HASHED = 1 << 20  # at most so many characters or bytes of one leaf are hashed
+SHORT = 1024  # what is left of a text once many long texts were seen
+
+Link = tuple[Any, Any, Any]  # the container (kept alive, so that no other gets its identity), key in its parent, parent's link
+
+
+class Limits(NamedTuple):
+    """How much of a value is kept: bytes as MessagePack, items of one container, containers inside each other."""
+
+    max_bytes: int = 65536
+    max_items: int = 1000
+    max_nesting: int = 32
+    repr_types: tuple[str, ...] = ()
+
+
+class Walk:
+    """One walk over one value. ``cuts`` maps the path of each cut place to its original size and hash."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.nodes = MAX_NODES
+        self.texts = 4 * limits.max_bytes  # characters still kept at full length
+        self.hashable = HASHED  # bytes that are still hashed
+        self.unknown = shapes.MAX_UNKNOWN
+        self.cuts: dict[str, dict[str, Any]] = {}
+        self.originals: dict[tuple[int, Any], int] = {}  # size of a shortened text, by where it stands
+        self._queue: deque[tuple[Any, Any, Any, int, Link | None, int]] = deque()
+
+    def run(self, value: Any) -> Any:
+        """Return the plain form of a value; it may still be larger than ``max_bytes`` (see `fit`)."""
+        root: list[Any] = [None]
+        self._queue.append((value, root, 0, 0, None, 0))
+        while self._queue:
+            item, target, key, depth, link, unknown = self._queue.popleft()
+            target[key] = self._one(item, target, key, depth, link, unknown)
+        return root[0]
+
+    def _one(self, value: Any, target: Any, key: Any, depth: int, link: Link | None, unknown: int) -> Any:
+        kind = type(value)
+        if kind is str:
+            return self._text(value, target, key, link)
+        if kind is bool or value is None:
+            return value
+        try:
+            shape = shapes.shape_of(value, self, unknown)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a library's own object in a state it should not be in
+            shape = {"type": type_name(kind)}
+        kind = type(shape)
+        if kind is str:
+            return self._text(shape, target, key, link)
+        if kind is Text:
+            return self._foreign_text(shape, target, key, link)
+        if kind is ListShape or kind is MapShape:
+            return self._container(value, shape, target, key, depth, link)
+        return shape
+
+    def _container(
+        self, value: Any, shape: ListShape | MapShape, target: Any, key: Any, depth: int, link: Link | None
+    ) -> Any:
+        if depth >= self.limits.max_nesting:
+            self._note(link, key, {"size": shape.total, "unit": "items"})
+            return TOO_DEEP
+        above = link
+        while above is not None:
+            if above[0] is value:
+                return CYCLE
+            above = above[2]
+        inside: Link = (value, key, link)
+        kept = min(len(shape.items), self.limits.max_items, self.nodes)
+        self.nodes -= kept
+        plain: list[Any] | dict[str, Any]
+        if type(shape) is MapShape:
+            plain = {}
+            for name, child in self._keys(shape.items[:kept]):
+                plain[name] = None
+                self._child(child, plain, name, depth, inside, shape.unknown)
+        else:
+            plain = [None] * kept
+            for index, child in enumerate(shape.items[:kept]):
+                self._child(child, plain, index, depth, inside, shape.unknown)
+        if kept < shape.total:
+            more = f"{shape.total - kept:,} more items"
+            if type(plain) is dict:
+                plain[free_key(MORE, plain)] = more
+            else:
+                plain.append({MORE: more})  # type: ignore[union-attr]
+            self._note(link, key, {"size": shape.total, "unit": "items", "kept": kept})
+        return plain
+
+    def _child(self, child: Any, plain: Any, key: Any, depth: int, inside: Link, unknown: int) -> None:
+        kind = type(child)
+        if child is None or kind is bool:
+            plain[key] = child
+        elif kind is str:
+            plain[key] = self._text(child, plain, key, inside)
+        else:
+            self._queue.append((child, plain, key, depth + 1, inside, unknown))
+
+    def _keys(self, items: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:
+        """Give each pair a text as key: as they are when all are plain, told apart by type when they clash."""
+        if all(type(key) is str and len(key) <= MAX_KEY and key.isascii() for key, _ in items):
+            return items
+        taken = {key for key, _ in items if type(key) is str and is_plain_key(key)}
+        named = []
+        for key, child in items:
+            if type(key) is str and is_plain_key(key):
+                named.append((key, child))
+                continue
+            text = shapes.key_text(key, self)
+            if len(text) > MAX_KEY:
+                text = text[: MAX_KEY - len(MORE)] + MORE
+            if text in taken:
+                text = free_key(f"{text} ({type_name(type(key))})", taken)
+            taken.add(text)
+            named.append((text, child))
+        return named
+
+    def _text(self, text: str, target: Any, key: Any, link: Link | None) -> str:
+        length = len(text)
+        room = self.limits.max_bytes
+        if min(length, room) > self.texts:
+            room = SHORT
+        self.texts -= min(length, room)
+        if length <= room:
+            return text if text.isascii() else clean(text)
+        return self._cut(text, room, target, key, link)
+
+    def _cut(self, text: str, room: int, target: Any, key: Any, link: Link | None) -> str:
+        whole = len(text) <= self.hashable
+        data = clean(text[: max(self.hashable, 4096)]).encode()
+        size = len(data) if whole else len(text)
+        note: dict[str, Any] = {"size": size, "unit": "bytes" if whole or text.isascii() else "characters"}
+        self._hash(note, data, whole=whole)
+        self._note(link, key, note)
+        self.originals[(id(target), key)] = size
+        return shorten(clean(text[: room + 1]), room, size)
+
+    def _foreign_text(self, shape: Text, target: Any, key: Any, link: Link | None) -> str:
+        """A text read from something longer: its head, with the size of the whole."""
+        note: dict[str, Any] = {"size": shape.size, "unit": shape.unit}
+        self._hash(note, shape.hashed, whole=shape.size == len(shape.hashed))
+        self._note(link, key, note)
+        self.originals[(id(target), key)] = shape.size
+        text = clean(shape.text)
+        room = min(self.limits.max_bytes if self.texts > 0 else SHORT, len(text))
+        self.texts -= room
+        return shorten(text, room, shape.size)
+
+    def _hash(self, note: dict[str, Any], data: bytes, *, whole: bool) -> None:
+        if len(data) > max(self.hashable, 4096):
+            data, whole = data[:4096], False
+        self.hashable = max(0, self.hashable - len(data))
+        note["hash"] = "sha256:" + hashlib.sha256(data).hexdigest()
+        if not whole:
+            note["hashed"] = len(data)  # bytes from the start
+
+    def _note(self, link: Link | None, key: Any, note: dict[str, Any]) -> None:
+        if len(self.cuts) <= MAX_NOTES:
+            self.note(path_of(link, key), note)
+        else:
+            self.cuts[MORE]["size"] += 1
+
+    def note_text(self, path: str, text: str, size: int) -> None:
+        """Remember that a text, whole until now, is cut."""
+        if path not in self.cuts:
+            note: dict[str, Any] = {"size": size, "unit": "bytes"}
+            self._hash(note, text[:HASHED].encode(), whole=True)
+            self.note(path, note)
+
+    def note(self, path: str, note: dict[str, Any]) -> None:
+        """Remember one cut place; the first word about it stands; after 50 places they are only counted."""
+        if path in self.cuts:
+            return
+        if len(self.cuts) < MAX_NOTES:
+            self.cuts[path] = note
+        else:
+            rest = self.cuts.setdefault(MORE, {"size": 0, "unit": "places"})
+            rest["size"] += 1
+
+
+def path_of(link: Link | None, key: Any) -> str:
+    """Return the path of a place below the root of the value: ``.rows[3].name``, "" for the root itself."""
+    if link is None:
+        return ""
+    own = f"[{key}]" if type(key) is int else f".{key}"
+    return path_of(link[2], link[1]) + own
+
+
+def free_key(text: str, taken: Any) -> str:
+    """Return the text, numbered if it is taken already."""
+    name, number = text, 2
+    while name in taken:
+        name, number = f"{text} {number}", number + 1
+    return name
+
+
+def is_plain_key(key: str) -> bool:
+    """Whether a string can be a key as it is: short enough, and valid UTF-8."""
+    if len(key) > MAX_KEY:
+        return False
+    return key.isascii() or clean(key) is key
+
+
+def clean(text: str) -> str:
+    """Return the text itself if it is valid UTF-8, else with lone surrogates as their backslash escapes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
+
+
+def shorten(text: str, room: int, size: int) -> str:
+    """Return the text cut to ``room`` characters, at a blank if one is near, with a mark of how much is missing.
+
+    Cutting at a blank keeps words whole: half a secret is not recognized by what masks secrets.
+    """
+    head = text[:room]
+    if len(text) > room:
+        blank = max(head.rfind(" ", max(0, room - 256)), head.rfind("\n", max(0, room - 256)))
+        if blank > 0:
+            head = head[: blank + 1]
+    missing = size - len(head.encode())
+    return f"{head}...[{max(missing, 1):,} more]"
