@@ -1,0 +1,149 @@
+"""A spool as a whole.
+
+Its directory, who ships from it, what can be deleted, and what is given up when it is full.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+from toolog.spool import segment
+from toolog.spool.cursor import FOLDER, SUFFIX
+from toolog.spool.locks import ShipperLock
+from toolog.spool.reader import SpoolReader
+from toolog.spool.writer import MAX_SIZE, SEGMENT_SIZE, SpoolWriter
+
+DEAD_LETTERS = "dead-letters"
+
+
+class Passed(Protocol):
+    """Anything that knows how far a segment is acknowledged: a reader, or a Cursor read from disk."""
+
+    def passed(self, segment: str, /) -> int:
+        """Return up to which byte the segment is acknowledged."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentInfo:
+    """One segment: ``live`` tells whether its writer still has it open; ``size`` is in bytes."""
+
+    name: str
+    path: Path
+    size: int
+    live: bool
+    facts: segment.SegmentName
+
+
+class Spool:
+    """The spool in ``directory``; makes writers and readers for it, and keeps house in it.
+
+    ``max_size`` bounds the bytes of all segments, ``segment_size`` those of one. The directory is created
+    (0700) when it is not there. Raises SpoolError when files cannot be made in it.
+
+    There is no step of adoption: readers follow all segments, and the kernel's locks tell which of them have
+    lost their writer. So the segments of dead processes are shipped as soon as a reader looks.
+    """
+
+    def __init__(
+        self, directory: str | os.PathLike[str], *, max_size: int = MAX_SIZE, segment_size: int = SEGMENT_SIZE
+    ) -> None:
+        self.directory = Path(directory)
+        self.max_size = max_size
+        self.segment_size = segment_size
+        segment.make_directory(self.directory)
+        segment.sweep(self.directory)
+
+    def writer(self) -> SpoolWriter:
+        """Return a new writer, with segments of its own."""
+        return SpoolWriter(self.directory, max_size=self.max_size, segment_size=self.segment_size)
+
+    def reader(
+        self,
+        sink: str,
+        *,
+        keep: Callable[[int], bool] | None = None,
+        sync: bool = False,
+        on_damage: Callable[[str, int, int], None] | None = None,
+    ) -> SpoolReader:
+        """Return a reader with the cursor of ``sink``; the options are those of SpoolReader."""
+        return SpoolReader(self.directory, sink, keep=keep, sync=sync, on_damage=on_damage)
+
+    def shipper_lock(self) -> ShipperLock:
+        """Return the lock of which one shipper at a time has the right to read with cursors and to delete."""
+        return ShipperLock(self.directory)
+
+    def dead_letters(self, sink: str) -> Path:
+        """Return the file for the dead letters of a sink; its folder (0700) is made."""
+        folder = self.directory / DEAD_LETTERS
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder / f"{quote(sink, safe='')[:200]}.jsonl"
+
+    def sinks(self) -> list[str]:
+        """Return the names of the cursor files that are in the spool, without their ending."""
+        try:
+            names = os.listdir(self.directory / FOLDER)
+        except OSError:
+            return []
+        return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX) and name[0] != ".")
+
+    def segments(self) -> list[SegmentInfo]:
+        """Return all segments in reading order. A segment that cannot be opened counts as live."""
+        found = []
+        for name, size in self._listing().items():
+            facts = segment.SegmentName.parse(name)
+            path = self.directory / (name + segment.SUFFIX)
+            if facts is not None:
+                found.append(SegmentInfo(name, path, size, not _final_size(path)[0], facts))
+        return found
+
+    def size(self) -> int:
+        """Return the bytes of all segments."""
+        return sum(self._listing().values())
+
+    def _listing(self) -> dict[str, int]:
+        try:
+            return segment.listing(self.directory)
+        except OSError:
+            return {}
+
+    def retire(self, cursors: Iterable[Passed]) -> int:
+        """Delete the segments that every one of ``cursors`` has passed and nobody writes to; return how many.
+
+        Only the holder of the shipper's lock may do so. Without any cursor, nothing is deleted: nothing is
+        shipped.
+        """
+        needed = list(cursors)
+        if not needed:
+            return 0
+        gone = 0
+        for name, size in self._listing().items():
+            if min([one.passed(name) for one in needed]) < size:
+                continue
+            path = self.directory / (name + segment.SUFFIX)
+            # Complete first, then the size: nothing can have come behind what was acknowledged.
+            final, size = _final_size(path)
+            if final and min([one.passed(name) for one in needed]) >= size:
+                try:
+                    os.unlink(path)
+                    gone += 1
+                except OSError:
+                    pass
+        return gone
+
+
+def _final_size(path: Path) -> tuple[bool, int]:
+    """Return whether a segment is complete, and its size after that question."""
+    try:
+        fd = segment.open_to_read(path)
+    except OSError:
+        return False, 0
+    try:
+        final = segment.is_final(fd)
+        return final, os.fstat(fd).st_size
+    finally:
+        os.close(fd)

@@ -1,0 +1,104 @@
+"""The shipper's lock: one process at a time reads a spool to its end and deletes what is shipped."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+from toolog.errors import SpoolError
+from toolog.spool import forks
+
+NAME = "shipper.lock"
+
+
+class ShipperLock:
+    """The right to ship from one spool directory, held by at most one object in at most one process.
+
+    The kernel gives it up when the holder dies, however that happens. It is not passed on to forked children.
+    The file stays in the directory and is never deleted.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.path = Path(directory) / NAME
+        self._fd = -1
+        self._pid = os.getpid()
+        forks.watch(self)
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._fd >= 0
+
+    def try_acquire(self) -> bool:
+        """Take the lock unless somebody has it.
+
+        Return whether it is held now. Raises SpoolError, never waits.
+        """
+        if self._fd >= 0:
+            return True
+        try:
+            fd = os.open(
+                self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600
+            )
+        except OSError as error:
+            raise SpoolError(f"the lock file {self.path} cannot be opened: {error}") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        except OSError as error:
+            os.close(fd)
+            raise SpoolError(f"the lock file {self.path} cannot be locked: {error}") from error
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, b"%d\n" % os.getpid(), 0)  # for people; nothing reads it but `owner`
+        except OSError:
+            pass
+        self._pid = os.getpid()
+        self._fd = fd
+        return True
+
+    def owner(self) -> int | None:
+        """Return the process id that stands in the lock file (it may be of the past), or None."""
+        try:
+            return int(self.path.read_bytes()[:20])
+        except (OSError, ValueError):
+            return None
+
+    def release(self) -> None:
+        """Give the lock up; without it, nothing happens."""
+        fd = self._fd
+        if fd >= 0:
+            try:
+                # Closing is not enough: a child that was forked without Python's hooks may have it open.
+                fcntl.flock(fd, fcntl.LOCK_UN)
+            except OSError:
+                pass
+            self._close()
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def after_fork_in_child(self) -> None:
+        """Close the inherited descriptor in a forked child: closing does not unlock it for the parent."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._close()
+
+    def __enter__(self) -> ShipperLock:
+        if not self.try_acquire():
+            raise SpoolError(f"another process ships from {self.path.parent} (process {self.owner()})")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def __del__(self) -> None:
+        self.release()

@@ -1,0 +1,246 @@
+"""Segments: their names, how one is created, and how a reader learns whether its writer is still there."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import secrets
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolog.errors import SpoolError
+from toolog.spool import frame
+
+MAGIC = b"TLSPOOL1"
+SUFFIX = ".seg"
+_NEW = ".new"
+_OPEN_NEW = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_OPEN_OLD = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
+_NAME = re.compile(r"(\d{8}T\d{12}Z)_([A-Za-z0-9.-]{1,40})_(\d{1,10})_([0-9a-f]{12})_(\d{6,12})", re.ASCII)
+_STALE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentName:
+    """The facts that stand in a segment's name.
+
+    When it was created, by which writer, the how many-th of it.
+    """
+
+    stamp: str
+    host: str
+    pid: int
+    random: str
+    number: int
+
+    @classmethod
+    def parse(cls, text: str) -> SegmentName | None:
+        """Return the facts of a segment's name (without ``.seg``), or None when it is no such name."""
+        match = _NAME.fullmatch(text)
+        if match is None:
+            return None
+        stamp, host, pid, random, number = match.groups()
+        return cls(stamp, host, int(pid), random, int(number))
+
+    @property
+    def writer(self) -> str:
+        """The writer's identity: host, process id, and a random part that is new at each start and fork."""
+        return f"{self.host}_{self.pid}_{self.random}"
+
+    @property
+    def date(self) -> str:
+        """The day of creation, ``YYYY-MM-DD`` in UTC."""
+        return f"{self.stamp[:4]}-{self.stamp[4:6]}-{self.stamp[6:8]}"
+
+    @property
+    def hour(self) -> str:
+        """The hour of creation, ``00`` to ``23`` in UTC."""
+        return self.stamp[9:11]
+
+    def __str__(self) -> str:
+        return f"{self.stamp}_{self.writer}_{self.number:06d}"
+
+
+def stamp(now_ns: int) -> str:
+    """Return a time (nanoseconds of the Unix epoch) as it stands in segment names: UTC with microseconds."""
+    seconds, rest = divmod(now_ns, 1_000_000_000)
+    return time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds)) + f"{rest // 1000:06d}Z"
+
+
+def host_name() -> str:
+    """Return this host's name, fit to stand in a file's name."""
+    return re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:40] or "host"
+
+
+def boot_id() -> str:
+    """Return the kernel's id of this boot, or "" where there is none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+class Segment:
+    """A segment that this process appends to.
+
+    Whoever writes holds a reference. The descriptor is closed when the last reference is gone and not before,
+    so that its number can never be another file's while a writer is inside ``os.write``. Closing also gives
+    up the lock, which tells every reader that the segment is complete.
+    """
+
+    __slots__ = ("__weakref__", "fd", "limit", "name", "path", "salt", "size")
+
+    def __init__(self, fd: int, name: str, path: Path, size: int) -> None:
+        self.fd = fd
+        self.name = name
+        self.path = path
+        self.salt = frame.salt_of(name)
+        self.size = size
+        self.limit = size
+
+    def __del__(self, close: object = os.close) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            try:
+                close(fd)  # type: ignore[operator]
+            except OSError:
+                pass
+
+    def disown(self) -> None:
+        """Part from the parent's open file in a forked child, without unlocking it for the parent.
+
+        The number stays taken (by the null device): a frame of the parent's, copied by the fork in the middle
+        of a write, then writes nowhere, and not into a file that got the number meanwhile.
+        """
+        try:
+            null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:
+            os.close(self.fd)
+            self.fd = -1
+            return
+        os.dup2(null, self.fd, inheritable=False)
+        os.close(null)
+
+
+def create(directory: Path, name: SegmentName, created_ns: int, content: bytes = b"") -> Segment:
+    """Create a segment, locked by this process, and return it. Raises OSError.
+
+    ``content`` are whole frames to stand behind its header. It gets its name only when it is locked and has
+    all of that: no reader ever sees a live segment unlocked.
+    """
+    text = str(name)
+    path = directory / (text + SUFFIX)
+    fresh = directory / f".{text}-{secrets.token_hex(4)}{_NEW}"
+    fd = os.open(fresh, _OPEN_NEW, 0o600)
+    segment = Segment(fd, text, path, 0)  # owns the descriptor from here on
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        facts = {
+            "version": 1,
+            "segment": text,
+            "host": name.host,
+            "pid": name.pid,
+            "created_ns": created_ns,
+            "boot_id": boot_id(),
+        }
+        payload = json.dumps(facts, separators=(",", ":")).encode()
+        head = MAGIC + frame.build(segment.salt, 0, 0, 0, payload, frame.HEADER_FLAG) + content
+        if os.write(fd, head) != len(head):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        os.rename(fresh, path)
+    except BaseException:
+        try:
+            os.unlink(fresh)
+        except OSError:
+            pass
+        raise
+    segment.size = segment.limit = len(head)
+    return segment
+
+
+def open_to_read(path: Path) -> int:
+    """Open a segment to read from it and return the descriptor.
+
+    Raises OSError, also for what is no plain file.
+    """
+    fd = os.open(path, _OPEN_OLD)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", str(path))
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def is_final(fd: int) -> bool:
+    """Tell whether nobody can append any more to the segment that is open as ``fd``.
+
+    The writer holds an exclusive lock for as long as it has the segment open, and the kernel lets go of it
+    when the process dies in whatever way.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return True
+
+
+def listing(directory: Path) -> dict[str, int]:
+    """Return the segments of a directory, oldest first: name (without ``.seg``) -> size in bytes.
+
+    Whatever else lies there is left alone: other names, subdirectories, links, devices. Raises OSError.
+    """
+    found: list[tuple[str, int]] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(SUFFIX) and _NAME.fullmatch(name, 0, len(name) - len(SUFFIX)):
+                try:
+                    facts = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if stat.S_ISREG(facts.st_mode):
+                    found.append((name[: -len(SUFFIX)], facts.st_size))
+    found.sort()
+    return dict(found)
+
+
+def sweep(directory: Path) -> int:
+    """Delete what processes left behind that died while they created a segment; return how many files."""
+    gone = 0
+    for path in directory.glob(f".*{_NEW}"):
+        try:
+            if not stat.S_ISREG(path.lstat().st_mode) or time.time() - path.lstat().st_mtime < _STALE_SECONDS:
+                continue
+            fd = open_to_read(path)
+            try:
+                if is_final(fd):
+                    os.unlink(path)
+                    gone += 1
+            finally:
+                os.close(fd)
+        except OSError:
+            continue
+    return gone
+
+
+def make_directory(directory: Path) -> None:
+    """Make the spool's directory (0700) unless it is there, and check that files can be made in it.
+
+    Raises SpoolError with the reason in plain words.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpoolError(f"the spool directory {directory} cannot be created: {error}") from error
+    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        raise SpoolError(
+            f"the spool directory {directory} is not writable for this process (or a read-only disk)"
+        )

@@ -1,0 +1,353 @@
+"""The writing side of a spool, on the caller's way: one ``write(2)`` for each frame, and no lock held.
+
+A thread that logs, a signal handler that interrupts it in the middle of ``append``, and a ``__del__`` that
+runs inside both of them may all append at once. So nothing here waits for a lock: serial numbers come from
+``itertools.count`` (its step is atomic), the file is opened with ``O_APPEND`` (the kernel puts whole writes
+one behind the other), and the rare work (a new segment) is guarded by a lock that is tried and never waited
+for.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import secrets
+import struct
+import threading
+import time
+import weakref
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolog.errors import SpoolError, SpoolFull
+from toolog.spool import forks, segment
+from toolog.spool.frame import HEAD_SIZE, MARK, MAX_PAYLOAD, build, pack_facts, pack_head
+from toolog.spool.segment import Segment
+
+MAX_SIZE = 1 << 30
+SEGMENT_SIZE = 16 << 20
+
+_CHECK_EVERY = 256 * 1024  # bytes between two looks at whether the file is still in its directory
+_SMALLEST_SEGMENT = 64 * 1024
+_SETTLED_NS = 100_000_000  # a directory's times are trusted when they are this much older than the look at it
+_INTACT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EINTR, errno.EAGAIN})
+
+
+class SpoolWriter:
+    """Appends records to a spool; each writer has segments of its own.
+
+    ``directory`` is created (0700) when it is not there; ``max_size`` bounds the bytes of all segments in it,
+    ``segment_size`` those of one. Any thread may call any method at any time, signal handlers too. The first
+    segment is created by the first append. Raises SpoolError when files cannot be made in the directory.
+    """
+
+    def __init__(
+        self, directory: str | os.PathLike[str], *, max_size: int = MAX_SIZE, segment_size: int = SEGMENT_SIZE
+    ) -> None:
+        self.directory = Path(directory)
+        self.max_size = max_size
+        self.segment_size = max(1, min(segment_size, max_size))
+        segment.make_directory(self.directory)
+        self._begin()
+        forks.watch(self)
+
+    def _begin(self) -> None:
+        """Take a new identity: a new random part of the name, serial numbers from 1 on, no segment yet."""
+        self._random = secrets.token_hex(6)
+        self._numbers = itertools.count(1)
+        self._next = itertools.count(1).__next__
+        self._segment: Segment | None = None
+        self._trying = threading.Lock()  # only ever acquired without blocking
+        self._holder = 0
+        self._stamp_ns = 0
+        self._pid = os.getpid()
+        self._free = 0  # bytes under the directory's bound, when it was last looked at
+        self._room = 0  # what this writer may use of them before it looks again
+        self._bound = min(_SMALLEST_SEGMENT, self.segment_size)
+        self._looked_ns = 0
+        self._dir_mtime_ns = -1
+        self._created = self._created_on_disk = 0
+        # Segments that were left and perhaps not synced: the path, and the object while a writer may be
+        # inside it.
+        self._left: dict[str, tuple[Path, weakref.ref[Segment]]] = {}
+
+    def append(self, levelno: int, serializer: int, payload: bytes) -> int:
+        """Append one record and return its serial number; when this returns, the kernel has the record.
+
+        ``levelno`` is the record's level (0 to 65535), ``serializer`` the code of how ``payload`` was made.
+        Raises SpoolFull when the directory has reached its bound, SpoolError when the record could not be
+        written (the OSError is its cause); such a record counts as not accepted.
+        """
+        current = self._segment
+        length = len(payload)
+        total = length + HEAD_SIZE
+        if current is None or current.size + total > current.limit:
+            current = self._make_room(total)
+        current.size += total
+        seq = self._next()
+        try:
+            facts = pack_facts(length, seq, levelno, serializer, 0)
+        except struct.error:
+            facts = pack_facts(length, seq, min(max(int(levelno), 0), 65535), int(serializer) & 255, 0)
+        check = zlib.crc32(facts, current.salt)
+        data = pack_head(MARK, zlib.crc32(payload, check), check) + facts + payload
+        try:
+            written = os.write(current.fd, data)
+        except OSError as error:
+            raise self._failed(current, error) from error
+        if written != total:
+            raise self._torn(current, written, total)
+        return seq
+
+    def append_many(self, records: Sequence[tuple[int, int, bytes]]) -> int:
+        """Append records ``(levelno, serializer, payload)`` by one write for each segment that they fill.
+
+        Returns how many records, from the first on, were accepted; fewer than all when the disk failed in
+        between. Raises SpoolFull or SpoolError when none was.
+        """
+        accepted = 0
+        most = len(records)
+        while accepted < len(records):
+            try:
+                accepted += self._append_some(records, accepted, most)
+            except SpoolError as error:
+                if most > 1 and isinstance(error, SpoolFull):
+                    most = 1  # some of them may fit
+                    continue
+                if not accepted:
+                    raise
+                break
+        return accepted
+
+    def _append_some(self, records: Sequence[tuple[int, int, bytes]], first: int, most: int) -> int:
+        """Append up to ``most`` records from ``first`` on, as go into one segment; return how many."""
+        count = 0
+        total = 0
+        for index in range(first, min(first + most, len(records))):
+            size = len(records[index][2]) + HEAD_SIZE
+            if count and total + size > self._bound:
+                break
+            count += 1
+            total += size
+        current = self._segment
+        if current is None or current.size + total > current.limit:
+            current = self._make_room(total)
+        current.size += total
+        salt = current.salt
+        number = self._next
+        parts = [
+            build(salt, number(), min(max(levelno, 0), 65535), serializer & 255, payload)
+            for levelno, serializer, payload in records[first : first + count]
+        ]
+        try:
+            written = os.write(current.fd, b"".join(parts))
+        except OSError as error:
+            raise self._failed(current, error) from error
+        if written == total:
+            return count
+        torn = self._torn(current, written, total)
+        whole = 0
+        for part in parts:
+            written -= len(part)
+            if written < 0:
+                break
+            whole += 1
+        if not whole:
+            raise torn
+        return whole
+
+    def _failed(self, current: Segment, error: OSError) -> SpoolError:
+        """Return the error for a write that the kernel refused."""
+        if error.errno not in _INTACT:
+            self._leave(current)  # nobody knows what is in the file now
+        return SpoolError(f"the record was not written to {current.path}: {error}")
+
+    def _torn(self, current: Segment, written: int, total: int) -> SpoolError:
+        """Return the error for a write that stopped half way; the next record begins another segment."""
+        self._leave(current)
+        error = SpoolError(
+            f"only {written} of {total} bytes were written to {current.path}: the disk is full"
+        )
+        error.__cause__ = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(current.path))
+        return error
+
+    def _leave(self, current: Segment) -> None:
+        """Part from a segment; it is closed when the last writer is out of it."""
+        self._remember(current)
+        if self._segment is current:
+            self._segment = None
+
+    def _remember(self, current: Segment) -> None:
+        """Keep a segment's name for ``sync``; there are no more than the directory can hold."""
+        left = self._left
+        left[current.name] = (current.path, weakref.ref(current))
+        if len(left) > self.max_size // self.segment_size + 256:
+            left.pop(next(iter(list(left))), None)
+
+    def _make_room(self, total: int) -> Segment:
+        """Return a segment that has room for ``total`` bytes more: the current one, or a new one."""
+        if total > MAX_PAYLOAD + HEAD_SIZE:
+            raise SpoolError(
+                f"a record of {total - HEAD_SIZE} bytes is too long: a frame holds {MAX_PAYLOAD} bytes"
+            )
+        # Not enough is known to wait for another thread: it may be this one, interrupted. So a second one
+        # that needs room at this moment goes on with the old segment, or with an additional one of its own.
+        if not self._trying.acquire(blocking=False):
+            current = self._segment
+            deadline = time.monotonic() + 0.02
+            while current is None and self._holder != threading.get_ident() and time.monotonic() < deadline:
+                time.sleep(0.0005)
+                current = self._segment
+            if current is None:
+                current = self._create(total)
+                self._remember(current)
+            return current
+        trying = self._trying
+        try:
+            self._holder = threading.get_ident()
+            return self._renew(total)
+        finally:
+            self._holder = 0
+            trying.release()
+
+    def _renew(self, total: int) -> Segment:
+        """Extend the current segment's limit, or go on to a new segment, or raise SpoolFull."""
+        current = self._segment
+        if current is not None and current.size + total <= current.limit:
+            return current  # another thread was here first
+        if current is not None and _is_gone(current):
+            self._leave(current)
+            current = None
+        if self._room < total:
+            self._look(total)
+        if self._room < total:
+            if current is not None:
+                self._leave(current)  # complete, so that it can be shipped and deleted
+            raise SpoolFull(f"the spool {self.directory} has reached its bound of {self.max_size} bytes")
+        if current is None or current.size + total > self._bound:
+            created = self._create(total)
+            if current is not None:
+                self._leave(current)
+            self._segment = current = created
+        else:
+            self._grant(current, total)
+        return current
+
+    def _create(self, total: int) -> Segment:
+        """Create a segment with room for ``total`` bytes."""
+        now = max(time.time_ns(), self._stamp_ns + 1000)
+        self._stamp_ns = now
+        name = segment.SegmentName(
+            segment.stamp(now), segment.host_name(), os.getpid(), self._random, next(self._numbers)
+        )
+        try:
+            try:
+                created = segment.create(self.directory, name, now)
+            except FileNotFoundError:
+                segment.make_directory(self.directory)  # somebody deleted it
+                created = segment.create(self.directory, name, now)
+        except OSError as error:
+            raise SpoolError(f"no segment can be created in {self.directory}: {error}") from error
+        self._created += 1
+        self._grant(created, total)
+        return created
+
+    def _grant(self, current: Segment, total: int) -> None:
+        """Let a segment grow by ``total`` bytes, and by some more from the room that is left."""
+        more = max(total, min(_CHECK_EVERY, self._bound - current.size, self._room // 4))
+        current.limit = current.size + more
+        self._room -= more
+
+    def _look(self, total: int) -> None:
+        """Learn how much room there is in the directory, and how large one segment may become."""
+        try:
+            mtime = os.stat(self.directory).st_mtime_ns
+            if self._free < total and mtime == self._dir_mtime_ns and self._looked_ns - mtime > _SETTLED_NS:
+                return  # there was no room for it, and nothing was deleted since
+            self._looked_ns = time.time_ns()
+            self._dir_mtime_ns = mtime
+            sizes = segment.listing(self.directory)
+        except OSError:
+            sizes = {}  # creating the segment will tell what is wrong
+        writers = len({name.rpartition("_")[0].partition("_")[2] for name in sizes}) + 1
+        self._free = max(0, self.max_size - sum(sizes.values()))
+        # The others take from the same room until each looks again.
+        self._room = min(self._free, max(total, _SMALLEST_SEGMENT, self._free // (2 * writers)))
+        # Many processes with one large segment each would fill the directory with records that are long
+        # shipped: only a complete segment can be deleted.
+        share = self.max_size // (4 + 4 * writers)
+        self._bound = min(self.segment_size, max(share, _SMALLEST_SEGMENT))
+
+    def sync(self) -> None:
+        """Return when all that was appended before is on the disk: it survives a loss of power then.
+
+        Raises SpoolError when the disk refuses.
+        """
+        try:
+            for name, (path, reference) in list(self._left.items()):
+                busy = reference() is not None  # asked before: who is inside may still write
+                _sync_path(path)
+                if not busy:
+                    self._left.pop(name, None)
+            current = self._segment
+            if current is not None:
+                os.fdatasync(current.fd)
+            created = self._created
+            if self._created_on_disk < created:
+                _sync_path(self.directory)
+                self._created_on_disk = max(self._created_on_disk, created)
+        except OSError as error:
+            raise SpoolError(f"the spool {self.directory} cannot be brought to the disk: {error}") from error
+
+    def seal(self) -> None:
+        """End the current segment, so that it can be deleted once it is shipped.
+
+        The next append begins another.
+        """
+        current = self._segment
+        if current is not None:
+            self._leave(current)
+
+    def close(self) -> None:
+        """End the current segment.
+
+        A record that is appended later (at the process's exit) is still written.
+        """
+        self.seal()
+
+    def after_fork_in_child(self) -> None:
+        """Part from the parent's segment in a forked child, and begin as another writer.
+
+        Called by itself after ``os.fork``; a second call does no harm. The parent's segment stays locked by
+        the parent and by nobody else: adopting it must not wait for its children.
+        """
+        if self._pid == os.getpid():
+            return
+        inherited = [reference() for _, reference in self._left.values()]
+        inherited.append(self._segment)
+        self._begin()
+        for one in inherited:
+            if one is not None and one.fd >= 0:
+                one.disown()
+
+
+def _is_gone(current: Segment) -> bool:
+    """Tell whether somebody deleted the segment's file."""
+    try:
+        return os.fstat(current.fd).st_nlink == 0
+    except OSError:
+        return True
+
+
+def _sync_path(path: Path) -> None:
+    """Bring a file or directory to the disk; one that is deleted needs nothing."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
