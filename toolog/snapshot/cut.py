@@ -1,20 +1,31 @@
-"""Making plain data fit: texts are shortened first, the longest most; then long containers lose their tails.
+"""Making plain data fit: texts are shortened, the longest most; where that cannot do, containers lose their tails.
 
 Works on the walker's own tree, never on the caller's objects, so it may measure and change at will.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import ormsgpack
 
 from toolog.snapshot.walk import MORE, Walk, free_key, shorten
 
-SHORTEST = 64  # texts up to this many bytes are never shortened
+SHORTEST = 64  # bytes that a shortened text keeps at least
 MARK = 32  # room for the mark behind a shortened text
 WIDTHS = (500, 200, 100, 50, 20, 10, 5, 2, 1)
-Path = tuple[Any, ...]
+
+Link = tuple[Any, Any]  # key, link of the container around it
+
+
+class Leaf(NamedTuple):
+    """A text long enough to be shortened, and where it stands."""
+
+    size: int
+    holder: Any
+    key: Any
+    link: Link | None
 
 
 def fit(tree: Any, walk: Walk) -> tuple[Any, bytes]:
@@ -27,17 +38,19 @@ def fit(tree: Any, walk: Walk) -> tuple[Any, bytes]:
     if len(packed) <= limit:
         return tree, packed
     root = [tree]
-    _shorten_texts(root, len(packed) - limit, walk)
+    for width in (0, *WIDTHS):
+        if width:
+            _narrow(root, width, walk)
+            packed = _pack(root[0])
+        leaves = list(_leaves(root))
+        spare = sum([leaf.size - SHORTEST - MARK for leaf in leaves])
+        if len(packed) - spare <= limit:
+            break
+    _shorten(leaves, len(packed) - limit, walk)
     packed = _pack(root[0])
-    for width in WIDTHS:
-        if len(packed) <= limit:
-            return root[0], packed
-        _narrow(root, width, walk)
-        packed = _pack(root[0])
-    if len(packed) > limit:
+    if len(packed) > limit:  # not even one item of each container fits
         walk.cuts = {"": {"size": len(packed), "unit": "bytes"}}
-        root[0] = MORE
-        packed = _pack(MORE)
+        root[0], packed = MORE, _pack(MORE)
     return root[0], packed
 
 
@@ -46,75 +59,78 @@ def _pack(tree: Any) -> bytes:
     return packed
 
 
-def _shorten_texts(root: list[Any], excess: int, walk: Walk) -> None:
-    """Find one length such that cutting all longer texts to it saves enough, and cut them."""
-    leaves = [(size, holder, key, path) for holder, key, path, size in _texts(root)]
-    leaves.sort(key=lambda leaf: leaf[0], reverse=True)
-    if not leaves:
-        return
+def _items(holder: Any) -> Any:
+    return holder.items() if type(holder) is dict else enumerate(holder)
+
+
+def _leaves(root: list[Any]) -> Iterator[Leaf]:
+    queue: list[tuple[Any, Link | None]] = [(root, None)]
+    for holder, link in queue:
+        for key, value in _items(holder):
+            if type(value) is str:
+                size = len(value) if value.isascii() else len(value.encode())
+                if size > SHORTEST + MARK:
+                    yield Leaf(size, holder, key, link)
+            elif type(value) is dict or type(value) is list:
+                queue.append((value, (key, link)))
+
+
+def _shorten(leaves: list[Leaf], excess: int, walk: Walk) -> None:
+    """Cut the longest texts to one common length, so that ``excess`` bytes are saved."""
+    leaves.sort(key=lambda leaf: leaf.size, reverse=True)
     saved, level = 0, SHORTEST
-    for count, (size, *_) in enumerate(leaves, 1):
-        lower = leaves[count][0] if count < len(leaves) else SHORTEST
-        lower = max(lower, SHORTEST)
-        gain = (size - lower) * count
-        if saved + gain >= excess + count * MARK:
-            level = max(SHORTEST, size - -(-(excess + count * MARK - saved) // count))
+    for count, leaf in enumerate(leaves, 1):
+        lower = leaves[count].size if count < len(leaves) else SHORTEST + MARK
+        needed = excess + count * MARK - saved
+        if (leaf.size - lower) * count >= needed:
+            level = max(SHORTEST, leaf.size - -(-needed // count))
             break
-        saved += gain
-        if lower == SHORTEST:
-            break
-    for size, holder, key, path in leaves:
+        saved += (leaf.size - lower) * count
+    for size, holder, key, link in leaves:
         if size <= level + MARK:
             break
         text = holder[key]
         original = walk.originals.get((id(holder), key), size)
-        ratio = len(text) / size  # characters a byte
-        holder[key] = shorten(text, max(1, int(level * ratio)), original)
-        walk.note_text(path_text(path), text, size)
-
-
-def _texts(root: list[Any]) -> list[tuple[Any, Any, Path, int]]:
-    found: list[tuple[Any, Any, Path, int]] = []
-    for holder, path in _containers(root):
-        for key, value in holder.items() if type(holder) is dict else enumerate(holder):
-            if type(value) is str:
-                size = len(value) if value.isascii() else len(value.encode())
-                if size > SHORTEST:
-                    found.append((holder, key, (*path, key), size))
-    return found
-
-
-def _containers(root: list[Any]) -> list[tuple[Any, Path]]:
-    """All containers of a tree with their paths, the outer ones first; the helper list around the root included."""
-    found: list[tuple[Any, Path]] = [(root, ())]
-    for holder, path in found:
-        for key, value in holder.items() if type(holder) is dict else enumerate(holder):
-            if type(value) is dict or type(value) is list:
-                found.append((value, (*path, key)))
-    return found
+        holder[key] = shorten(text, max(1, int(level * len(text) / size)), original)
+        if walk.has_room:
+            walk.note_text(path_text(key, link), text, size)
 
 
 def _narrow(root: list[Any], width: int, walk: Walk) -> None:
     """Keep at most ``width`` items of each container."""
-    for holder, path in _containers(root)[1:]:
-        size = len(holder)
-        if size <= width + 1:  # the mark takes one place as well
-            continue
-        place = path_text(path)
-        known = walk.cuts.get(place)
-        total = known["size"] if known and known.get("unit") == "items" else size
-        more = f"{total - width:,} more items"
-        if type(holder) is dict:
-            for key in list(holder)[width:]:
-                del holder[key]
-            holder[free_key(MORE, holder)] = more
-        else:
-            holder[width:] = [{MORE: more}]
-        if known:
-            known["kept"] = width
-        walk.note(place, {"size": total, "unit": "items", "kept": width})
+    queue: list[tuple[Any, Any, Link | None]] = []
+    _add_containers(root, None, queue)
+    for holder, key, link in queue:
+        if len(holder) > width + 1:  # the mark takes one place as well
+            _drop_tail(holder, width, path_text(key, link) if walk.has_room else None, walk)
+        _add_containers(holder, (key, link), queue)
 
 
-def path_text(path: Path) -> str:
-    """Return ``.rows[3].name`` for the keys from the helper list around the root downwards."""
-    return "".join([f"[{key}]" if type(key) is int else f".{key}" for key in path[1:]])
+def _add_containers(holder: Any, link: Link | None, queue: list[tuple[Any, Any, Link | None]]) -> None:
+    for key, value in _items(holder):
+        if type(value) is dict or type(value) is list:
+            queue.append((value, key, link))
+
+
+def _drop_tail(holder: Any, width: int, place: str | None, walk: Walk) -> None:
+    note = walk.shortened.get(id(holder))
+    if note is None:
+        note = walk.shortened[id(holder)] = {"size": len(holder), "unit": "items"}
+        if place is not None:
+            walk.note(place, note)
+    note["kept"] = width
+    more = f"{note['size'] - width:,} more items"
+    if type(holder) is dict:
+        for key in list(holder)[width:]:
+            del holder[key]
+        holder[free_key(MORE, holder)] = more
+    else:
+        holder[width:] = [{MORE: more}]
+
+
+def path_text(key: Any, link: Link | None) -> str:
+    """Return ``.rows[3].name`` for a key and the keys around it; the helper list around the root is left out."""
+    if link is None:
+        return ""
+    own = f"[{key}]" if type(key) is int else f".{key}"
+    return path_text(link[0], link[1]) + own

@@ -6,11 +6,19 @@ classes; of subclasses only the base's descriptors are used.
 
 from __future__ import annotations
 
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from toolog.snapshot import state
 from toolog.snapshot.shapes import (
-    NAMED, PLACES, ListShape, MapShape, Shape, described, function_name, maker_of, shape_of,
+    NAMED,
+    PLACES,
+    ListShape,
+    MapShape,
+    Shape,
+    described,
+    maker_of,
+    shape_of,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -33,7 +41,10 @@ def _scalar(value: Any, walk: Walk) -> Shape:
         return shape_of(item, walk) if type(item) is not bool else item
     if type(item) is tuple:
         return ListShape(list(item))
-    return str(generic.__str__(value))  # datetime64, timedelta64, longdouble
+    kind = type(value)  # datetime64, timedelta64, longdouble
+    if state.is_genuine(kind, "numpy", state.qualname_of(kind)):
+        return str(value)
+    return described(state.type_name(kind))
 
 
 def _ndarray(value: Any, walk: Walk) -> Shape:
@@ -74,7 +85,8 @@ def _frame(value: Any, walk: Walk) -> Shape:
         MapShape([(column, cells[at][row]) for at, column in enumerate(names)], columns)
         for row in range(min(rows, HEAD_ROWS))
     ]
-    return described(name, shape=[rows, columns], columns=ListShape(names, columns), head=ListShape(lines, rows))
+    shown, head = ListShape(names, columns), ListShape(lines, rows)
+    return described(name, shape=[rows, columns], columns=shown, head=head)
 
 
 def _series(value: Any, walk: Walk) -> Shape:
@@ -111,7 +123,7 @@ def _model(value: Any, walk: Walk) -> Shape:
     pairs = state.head(held, limit)
     for base in state.mro_of(type(value)):
         slot = state.class_dict_of(base).get("__pydantic_extra__")
-        if type(slot) is state.MemberDescriptorType:
+        if type(slot) is MemberDescriptorType:
             extra = slot.__get__(value)
             if type(extra) is dict:
                 pairs += state.head(extra, limit)
@@ -128,12 +140,10 @@ def _proxy(value: Any, walk: Walk) -> Shape:
         return described(name)
     for cls in mro:
         held = state.class_dict_of(cls).get("__wrapped__")
-        if type(held) is state.GetSetDescriptorType and maker_of(cls) is not None:
+        if type(held) is GetSetDescriptorType and maker_of(cls) is not None:
             wrapped = held.__get__(value)
             if wrapped is None or type(wrapped) is bool:
                 return wrapped
-            if type(wrapped).__name__ == "function" and state.mro_of(type(wrapped))[0].__module__ == "builtins":
-                return described("function", name=function_name(wrapped))
             return shape_of(wrapped, walk)
     return described(name)
 
@@ -145,6 +155,8 @@ NAMED.update(
         "pandas.core.indexes.base.Index": _index,
         "pandas._libs.tslibs.nattype.NaTType": lambda value, walk: "NaT",
         "pandas._libs.missing.NAType": lambda value, walk: "NA",
+        "pandas.api.typing.NaTType": lambda value, walk: "NaT",
+        "pandas.api.typing.NAType": lambda value, walk: "NA",
         "pydantic.main.BaseModel": _model, "_wrappers.ObjectProxy": _proxy, "wrapt._wrappers.ObjectProxy": _proxy,
     }
 )  # fmt: skip

@@ -90,7 +90,7 @@ def _by_mro(value: Any, kind: type, walk: Walk, unknown: int) -> Shape:
             return maker(value, walk)
         if state.class_dict_of(base).get("get_secret_value") is not None and _is_secret(mro):
             return SECRET
-        if "__dataclass_fields__" in state.class_dict_of(base) or "__attrs_attrs__" in state.class_dict_of(base):
+        if not _FIELDS.isdisjoint(state.class_dict_of(base)):
             return _fields(value, walk)
     return unknown_object(value, kind, walk, unknown)
 
@@ -111,6 +111,9 @@ def maker_of(cls: type) -> Maker | None:
         return None
     EXACT[id(cls)] = (cls, maker)  # a module's own class, as lasting as the module
     return maker
+
+
+_FIELDS = frozenset({"__dataclass_fields__", "__attrs_attrs__"})
 
 
 def _is_listed(kind: type, globs: tuple[str, ...]) -> bool:
@@ -358,14 +361,20 @@ def function_name(function: Any) -> str:
 
 
 DESCRIPTORS = frozenset(
-    {types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType}
+    {
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+    }
 )
 
 
 def _method(value: Any, walk: Walk) -> Shape:
     function = value.__func__
     kind = type(function)
-    return described("method", name=function_name(function) if kind is types.FunctionType else state.type_name(kind))
+    plain = kind is types.FunctionType
+    return described("method", name=function_name(function) if plain else state.type_name(kind))
 
 
 def _partial(value: Any, walk: Walk) -> Shape:
@@ -415,7 +424,7 @@ def key_text(key: Any, walk: Walk, depth: int = 0) -> str:
     """Return the text of a dict key of any type; objects show as their type only."""
     kind = type(key)
     if kind is str:
-        return key[:1025].encode("utf-8", "backslashreplace").decode()
+        return str(key[:1025].encode("utf-8", "backslashreplace"), "utf-8")
     if key is None:
         return "null"
     if kind is bool:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolog.snapshot import state
 from toolog.snapshot.shapes import (
-    NAMED, ListShape, MapShape, Shape, described, unknown_object,
+    NAMED,
+    ListShape,
+    MapShape,
+    Shape,
+    described,
+    unknown_object,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -36,7 +41,8 @@ def _zone(value: Any) -> str:
 
 def _is_own_zone(zone: Any) -> bool:
     kind = type(zone)
-    return zone is None or kind is state.loaded("datetime", "timezone") or kind is state.loaded("zoneinfo", "ZoneInfo")
+    own = (state.loaded("datetime", "timezone"), state.loaded("zoneinfo", "ZoneInfo"))
+    return zone is None or any(kind is cls for cls in own)
 
 
 def _datetime(value: Any, walk: Walk) -> Shape:
@@ -53,7 +59,8 @@ def _datetime(value: Any, walk: Walk) -> Shape:
 
 def _date(value: Any, walk: Walk) -> Shape:
     module: Any = __import__("datetime")
-    return module.date(*[module.date.__dict__[n].__get__(value) for n in ("year", "month", "day")]).isoformat()
+    parts = [module.date.__dict__[name].__get__(value) for name in ("year", "month", "day")]
+    return str(module.date(*parts).isoformat())
 
 
 def _time(value: Any, walk: Walk) -> Shape:
@@ -153,7 +160,8 @@ def _array(value: Any, walk: Walk) -> Shape:
 def _row(value: Any, walk: Walk) -> Shape:
     kind: Any = state.loaded("sqlite3", "Row")
     limit = walk.limits.max_items
-    return MapShape(list(zip(kind.keys(value)[:limit], kind.__iter__(value), strict=False)), kind.__len__(value))
+    pairs = list(zip(kind.keys(value)[:limit], kind.__iter__(value), strict=False))
+    return MapShape(pairs, kind.__len__(value))
 
 
 def _weakref(value: Any, walk: Walk) -> Shape:
@@ -168,8 +176,8 @@ def _file(value: Any, walk: Walk) -> Shape:
     text, raw = state.loaded("_io", "TextIOWrapper"), state.loaded("_io", "FileIO")
     if text in state.mro_of(type(inner)):
         inner = state.class_dict_of(text)["buffer"].__get__(inner)
-    for name in ("BufferedReader", "BufferedWriter", "BufferedRandom"):
-        layer = state.loaded("_io", name)
+    for buffered in ("BufferedReader", "BufferedWriter", "BufferedRandom"):
+        layer = state.loaded("_io", buffered)
         if layer in state.mro_of(type(inner)):
             inner = state.class_dict_of(layer)["raw"].__get__(inner)
     if raw not in state.mro_of(type(inner)):

@@ -15,15 +15,17 @@ from toolog.snapshot.shapes import ListShape, MapShape, Text
 from toolog.snapshot.state import type_name
 
 CYCLE = "[CYCLE]"
-TOO_DEEP = "[TRUNCATED]"
+TRUNCATED = "[TRUNCATED]"
 MORE = "..."
 MAX_KEY = 1024  # characters of one key
 MAX_NODES = 10_000  # values in one snapshot
 MAX_NOTES = 50  # cut places that are named one by one
 HASHED = 1 << 20  # at most so many characters or bytes of one leaf are hashed
+MAX_INT = 1 << 63
 SHORT = 1024  # what is left of a text once many long texts were seen
 
-Link = tuple[Any, Any, Any]  # the container (kept alive, so that no other gets its identity), key in its parent, parent's link
+# A container (kept alive, so that no other gets its identity), its key in its parent, the link of its parent.
+Link = tuple[Any, Any, Any]
 
 
 class Limits(NamedTuple):
@@ -46,6 +48,7 @@ class Walk:
         self.unknown = shapes.MAX_UNKNOWN
         self.cuts: dict[str, dict[str, Any]] = {}
         self.originals: dict[tuple[int, Any], int] = {}  # size of a shortened text, by where it stands
+        self.shortened: dict[int, dict[str, Any]] = {}  # notes of containers that lost items, by identity
         self._queue: deque[tuple[Any, Any, Any, int, Link | None, int]] = deque()
 
     def run(self, value: Any) -> Any:
@@ -83,7 +86,7 @@ class Walk:
     ) -> Any:
         if depth >= self.limits.max_nesting:
             self._note(link, key, {"size": shape.total, "unit": "items"})
-            return TOO_DEEP
+            return TRUNCATED
         above = link
         while above is not None:
             if above[0] is value:
@@ -91,6 +94,9 @@ class Walk:
             above = above[2]
         inside: Link = (value, key, link)
         kept = min(len(shape.items), self.limits.max_items, self.nodes)
+        if kept == 0 and shape.total:  # no room is left for any item
+            self._note(link, key, {"size": shape.total, "unit": "items"})
+            return TRUNCATED
         self.nodes -= kept
         plain: list[Any] | dict[str, Any]
         if type(shape) is MapShape:
@@ -108,7 +114,9 @@ class Walk:
                 plain[free_key(MORE, plain)] = more
             else:
                 plain.append({MORE: more})  # type: ignore[union-attr]
-            self._note(link, key, {"size": shape.total, "unit": "items", "kept": kept})
+            note = {"size": shape.total, "unit": "items", "kept": kept}
+            self.shortened[id(plain)] = note
+            self._note(link, key, note)
         return plain
 
     def _child(self, child: Any, plain: Any, key: Any, depth: int, inside: Link, unknown: int) -> None:
@@ -117,6 +125,8 @@ class Walk:
             plain[key] = child
         elif kind is str:
             plain[key] = self._text(child, plain, key, inside)
+        elif (kind is int and -MAX_INT <= child < MAX_INT) or (kind is float and child - child == 0.0):
+            plain[key] = child
         else:
             self._queue.append((child, plain, key, depth + 1, inside, unknown))
 
@@ -179,10 +189,15 @@ class Walk:
             note["hashed"] = len(data)  # bytes from the start
 
     def _note(self, link: Link | None, key: Any, note: dict[str, Any]) -> None:
-        if len(self.cuts) <= MAX_NOTES:
+        if self.has_room:
             self.note(path_of(link, key), note)
         else:
             self.cuts[MORE]["size"] += 1
+
+    @property
+    def has_room(self) -> bool:
+        """Whether cut places are still named one by one."""
+        return len(self.cuts) <= MAX_NOTES
 
     def note_text(self, path: str, text: str, size: int) -> None:
         """Remember that a text, whole until now, is cut."""
