@@ -1,0 +1,224 @@
+"""Generators and coroutines that a tool returned: transparent proxies whose record ends with them.
+
+The tool's call is the current scope only while the tool's own code runs: it is set before each step and taken back
+after it, in whatever context, task or thread that step runs. What the tool's code left current (``toolog.bind`` across
+a ``yield``) is kept for its next step.
+
+A proxy answers ``__class__`` with the original's type, so ``isinstance``, `inspect` and the abstract classes see that;
+all attributes come from the original (``gi_frame``, ``cr_await``, ``__name__``). Why these are Python classes, and what
+they cost: docs/decisions/stream-proxies.md. For the file's name see `toolog.instrumentation.importlib_bootstrap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from time import perf_counter_ns
+from types import CoroutineType, GeneratorType
+from typing import Any
+
+from toolog import context
+from toolog.call import Call
+from toolog.context import HOLD, Scope, current, pop, push
+from toolog.instrumentation.stream_record import Items, end, returned
+from toolog.stats import contain
+
+_get, _set, _reset = current.get, current.set, current.reset
+
+
+class Lazy:
+    """What the proxies share: the original, its call, and how one step of it is run."""
+
+    __slots__ = ("__weakref__", "_toolog_call", "_toolog_inner", "_toolog_items", "_toolog_scope")
+
+    _toolog_type: type = object
+    _toolog_frame = ""  # name of the attribute that is None once the original is over
+
+    def __init__(self, call: Call, inner: Any) -> None:
+        self._toolog_call = call
+        self._toolog_inner = inner
+        self._toolog_scope: Scope | None = (
+            None  # what was current when the last step ended; None before the first
+        )
+        self._toolog_items: Items | None = None
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return self._toolog_type
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._toolog_inner, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._toolog_inner)
+
+    def __repr__(self) -> str:
+        return repr(self._toolog_inner)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._toolog_inner.__reduce_ex__(protocol)  # raises, as for the original: it cannot be copied
+
+    def _toolog_begin(self) -> Scope:
+        return self._toolog_call
+
+    def _toolog_over(self) -> bool:
+        return getattr(self._toolog_inner, self._toolog_frame) is None
+
+    def _toolog_raised(self, error: BaseException) -> None:
+        """Take note of what a step raised; "already executing" and the like do not end a stream."""
+        if self._toolog_over():
+            end(self._toolog_call, self._toolog_items, error)
+
+    def _toolog_step(self, step: Callable[..., Any], *args: Any) -> Any:
+        """Run one step of the tool's code with its call current."""
+        token = push(self._toolog_scope or self._toolog_begin())
+        seen = enter_bridge(self._toolog_call)
+        try:
+            item = step(*args)
+            if self._toolog_items is not None:
+                self._toolog_items.add(item, _get() or self._toolog_call)
+            return item
+        except BaseException as error:
+            self._toolog_raised(error)
+            raise
+        finally:
+            self._toolog_scope = _get() or self._toolog_call
+            leave_bridge(seen)
+            pop(token)
+
+    def close(self) -> Any:
+        """Close the original; the record ends as closed, unless it was over already."""
+        started = self._toolog_scope is not None
+        items, self._toolog_items = self._toolog_items, None  # what close returns is no item
+        try:
+            result = self._toolog_step(self._toolog_inner.close)
+        finally:
+            self._toolog_items = items
+        if self._toolog_over():
+            end(self._toolog_call, items, None, started)
+        return result
+
+    def throw(self, *args: Any) -> Any:
+        """Raise an exception where the original stands."""
+        return self._toolog_step(self._toolog_inner.throw, *args)
+
+    def __del__(self) -> None:
+        try:
+            call, scope = self._toolog_call, self._toolog_scope
+            if call.ended:
+                return
+            end(call, self._toolog_items, None, scope is not None)
+            if scope is not None:
+                # The original dies here, and its last code (`finally`) still runs inside its call. One that never
+                # started dies after us: its "never awaited" warning then names the line that dropped it.
+                token = push(scope)
+                del self._toolog_inner
+                pop(token)
+        except Exception as trouble:
+            contain("stream", trouble)
+
+
+def enter_bridge(call: Call) -> Any:
+    """Make the call visible to another tracing library for one step; the answer goes to `leave_bridge`."""
+    bridge = context.bridge
+    if bridge is None:
+        return None
+    try:
+        return bridge, bridge.enter(call)
+    except Exception as trouble:
+        contain("bridge", trouble)
+        return None
+
+
+def leave_bridge(seen: Any) -> None:
+    """Undo `enter_bridge`."""
+    if seen is not None:
+        try:
+            seen[0].leave(seen[1])
+        except Exception as trouble:
+            contain("bridge", trouble)
+
+
+class GeneratorProxy(Lazy):
+    """A generator that a tool returned. Its items are snapshotted as they pass."""
+
+    __slots__ = ()
+
+    _toolog_type = GeneratorType
+    _toolog_frame = "gi_frame"
+
+    def __init__(self, call: Call, inner: Any) -> None:
+        super().__init__(call, inner)
+        self._toolog_items = Items()
+
+    def __iter__(self) -> GeneratorProxy:
+        return self
+
+    def __next__(self) -> Any:
+        return self._toolog_step(self._toolog_inner.send, None)
+
+    def send(self, value: Any) -> Any:
+        """Give the original a value and run it to its next item."""
+        return self._toolog_step(self._toolog_inner.send, value)
+
+
+class CoroutineProxy(Lazy):
+    """A coroutine that a tool returned.
+
+    It is its own awaiter: ``await`` and asyncio's Task run it through ``__next__``, without another object between.
+    """
+
+    __slots__ = ()
+
+    _toolog_type = CoroutineType
+    _toolog_frame = "cr_frame"
+
+    def _toolog_begin(self) -> Scope:
+        self._toolog_call.started = perf_counter_ns()  # the awaited time counts, not what passed before
+        return self._toolog_call
+
+    def _toolog_raised(self, error: BaseException) -> None:
+        if self._toolog_inner.cr_frame is None:
+            if type(error) is StopIteration:
+                returned(self._toolog_call, error)
+            else:
+                end(self._toolog_call, None, error)
+
+    def __await__(self) -> Any:
+        inner = self._toolog_inner
+        if inner.cr_frame is None:
+            return inner.__await__()  # awaited a second time: the original says so
+        if inner.cr_await is not None:
+            raise RuntimeError("coroutine is being awaited already")
+        return self
+
+    def __next__(self) -> Any:
+        # _toolog_step, written out: this is on the path of every async tool
+        if context.bridge is not None:
+            return self._toolog_step(self._toolog_inner.send, None)
+        if HOLD:
+            held = copy_context()
+        token = _set(self._toolog_scope or self._toolog_begin())
+        try:
+            waiting = self._toolog_inner.send(None)
+        except BaseException as error:
+            self._toolog_raised(error)
+            pop(token)
+            raise
+        self._toolog_scope = _get() or self._toolog_call
+        if HOLD:
+            held = copy_context()  # noqa: F841 - holding it is its purpose, see context.push
+        try:
+            _reset(token)
+        except ValueError:
+            pop(token)
+        return waiting
+
+    def send(self, value: Any) -> Any:
+        """Give the original a value and run it to where it waits next."""
+        return self._toolog_step(self._toolog_inner.send, value)
+
+
+# A type's name shows in error messages ("'coroutine' object is not iterable").
+for _proxy in (GeneratorProxy, CoroutineProxy):
+    _proxy.__name__ = _proxy.__qualname__ = _proxy._toolog_type.__name__

@@ -1,0 +1,45 @@
+"""Results that are still to run: `follow` returns a proxy of a generator, an async generator or a coroutine.
+
+Which, is decided by the result's type alone; a plain function may return any of them. Tasks, futures, context managers
+and other iterators are results like any other and stay the very same objects.
+"""
+
+from __future__ import annotations
+
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any
+
+from toolog.call import Call
+from toolog.instrumentation.importlib_bootstrap_asyncgen import AsyncGeneratorProxy, Step
+from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy, GeneratorProxy, Lazy
+from toolog.instrumentation.stream_record import PROXIES
+from toolog.snapshot.shapes import EXACT, Shape, described
+from toolog.snapshot.walk import Walk
+from toolog.stats import contain
+
+PROXIES.update(
+    {GeneratorType: GeneratorProxy, AsyncGeneratorType: AsyncGeneratorProxy, CoroutineType: CoroutineProxy}
+)
+
+
+def follow(call: Call, result: Any) -> Any:
+    """Return the proxy of a stream that a tool returned; the call's record ends when the stream does.
+
+    ``result`` is of one of the types in `PROXIES`; anything else is returned as it is. Never raises.
+    """
+    try:
+        proxy = PROXIES.get(type(result))
+        return result if proxy is None else proxy(call, result)
+    except Exception as trouble:
+        contain("stream", trouble)
+        return result
+
+
+def _shape(value: Lazy, walk: Walk) -> Shape:
+    return described(type(value).__name__, name=value.__qualname__)
+
+
+# A proxy that is an argument of another tool is written as the original would be, and not looked into.
+for _cls in (GeneratorProxy, AsyncGeneratorProxy, CoroutineProxy):
+    EXACT[id(_cls)] = (_cls, _shape)
+EXACT[id(Step)] = (Step, lambda value, walk: described("async_generator_asend"))
