@@ -1,1 +1,170 @@
-"""."""
+"""Where records are written. ``create(name, options)`` turns one entry of the configuration's ``sinks`` into
+a sink.
+
+Sinks are found by name in a table of dotted names, then among the entry points of the group ``toolog.sinks``,
+then as a dotted name of the user's own (``"package.module:Class"``). Nothing is imported before it is asked
+for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Mapping
+from typing import Any, cast
+
+from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.sinks.base import (
+    COMMON_OPTIONS,
+    Answer,
+    Batch,
+    BatchLimits,
+    Delivery,
+    Sink,
+    SinkRecord,
+    delivery,
+)
+
+__all__ = [
+    "Answer",
+    "Batch",
+    "BatchLimits",
+    "Delivery",
+    "Sink",
+    "SinkRecord",
+    "create",
+    "delivery",
+    "known_types",
+]
+
+BUILT_IN = {
+    "console": "toolog.sinks.console:ConsoleSink",
+    "file": "toolog.sinks.file:FileSink",
+    "memory": "toolog.sinks.memory:MemorySink",
+    "sqlite": "toolog.sinks.sqlite:SqliteSink",
+}
+"""Type name -> dotted name of the sinks that come with toolog."""
+
+CLIENTS = {
+    "elasticsearch": "elasticsearch",
+    "opensearch": "opensearchpy",
+    "s3": "boto3",
+    "otlp": "opentelemetry.exporter.otlp",
+}
+"""Type names that are reserved for sinks of later releases -> the client library each one needs."""
+
+GROUP = "toolog.sinks"
+"""The entry point group in which other packages offer sinks."""
+
+
+def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
+    """Return the sink of one entry of the configuration; nothing is opened before its ``connect()``.
+
+    ``name`` is the entry's own name; ``options["type"]`` says which kind of sink (the name itself when left
+    out). A ready sink object instead of options is returned as it is. Raises ConfigError for an unknown type
+    or option (naming the nearest right one) and for a type whose client library is missing (naming what to
+    install).
+    """
+    if not isinstance(options, Mapping):
+        if isinstance(options, Sink):
+            return options
+        raise ConfigError(f"sink {name!r} is a table of options or a sink object, not {options!r}")
+    kind = options.get("type", name)
+    if not isinstance(kind, str):
+        raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {kind!r}")
+    factory = _find(name, kind)
+    own = {key: value for key, value in options.items() if key not in COMMON_OPTIONS}
+    declared, takes_any = _declared(factory)
+    if not takes_any:
+        for key in own:
+            if key not in declared or key == "name":
+                raise unknown_key(key, {*declared, *COMMON_OPTIONS} - {"name"}, f"sink {name!r}")
+    if "timeout" in declared and "timeout" in options:
+        own["timeout"] = options["timeout"]
+    if "name" in declared:
+        own["name"] = name
+    try:
+        sink = factory(**own)
+    except TypeError as error:
+        raise ConfigError(f"sink {name!r} ({kind}) could not be made from its options: {error}") from error
+    if not getattr(sink, "name", ""):
+        sink.name = name
+    if not isinstance(sink, Sink):
+        raise ConfigError(f"sink {name!r}: {kind} has no connect(), write(batch) and close()")
+    delivery(sink, options)  # a wrong batch, timeout or retry is told now, not when the shipper starts
+    return sink
+
+
+def known_types() -> list[str]:
+    """Return the names that ``type`` may have here: built in, and offered by installed packages."""
+    return sorted({*BUILT_IN, *(point.name for point in _entry_points())})
+
+
+def _entry_points() -> Any:
+    from importlib.metadata import entry_points  # 20 ms, and only needed for names that are not ours
+
+    return entry_points(group=GROUP)
+
+
+def _find(name: str, kind: str) -> Any:
+    if kind in BUILT_IN:
+        return _load(BUILT_IN[kind])
+    if ":" in kind:
+        try:
+            return _load(kind)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigError(f"type of sink {name!r}: {kind!r} could not be imported: {error}") from error
+    for point in _entry_points():
+        if point.name == kind:
+            try:
+                return point.load()
+            except (ImportError, AttributeError) as error:
+                raise ConfigError(
+                    f"type of sink {name!r}: the entry point {kind!r} is broken: {error}"
+                ) from error
+    if kind in CLIENTS:
+        raise _not_here(name, kind)
+    candidates = [*known_types(), *CLIENTS]
+    guess = nearest(kind, candidates)
+    hint = (
+        f"did you mean {guess!r}?"
+        if guess
+        else f"known: {', '.join(known_types())}, or 'package.module:Class'"
+    )
+    raise ConfigError(f"unknown type {kind!r} of sink {name!r}; {hint}")
+
+
+def _not_here(name: str, kind: str) -> ConfigError:
+    if not _is_installed(CLIENTS[kind]):
+        return ConfigError(
+            f"sink {name!r}: the type {kind!r} needs a client that is not installed: "
+            f"pip install 'toolog[{kind}]'"
+        )
+    return ConfigError(
+        f"sink {name!r}: this version of toolog does not ship to {kind!r} yet, although its client is "
+        f"installed; "
+        f"it ships to {', '.join(sorted(BUILT_IN))} and to sinks of your own ('package.module:Class')"
+    )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _load(dotted: str) -> Any:
+    module, _, attribute = dotted.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _declared(factory: Any) -> tuple[frozenset[str], bool]:
+    """Return the names of a factory's keyword parameters, and whether it takes any."""
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return frozenset(), True
+    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return frozenset(names), any(p.kind is p.VAR_KEYWORD for p in cast(Any, parameters))

@@ -1,0 +1,300 @@
+"""Records in a file: JSON lines, or MessagePack maps one behind the other; rotated, and never with a record
+twice.
+
+The file being written is ``path``. When it has reached ``max_size`` or is older than ``rotate_every``, it is
+renamed to ``<stem>-<number><suffix>`` (numbers only ever rise) before the next batch, and packed to ``.zst``
+if wanted. Of the rotated files the newest ``max_files`` stay, and of those none older than ``max_age``; but
+one in which a record carries the tag ``hold`` stays whatever its age.
+
+Nothing stands in the file twice: the sink's ``cursor_state()`` is the file's identity and length after the
+last batch that was acknowledged, and ``restore()`` cuts the file back to it. Whatever stood behind came from
+a batch that will come again. A batch is never spread over two files, so a rotation that was not acknowledged
+leaves exactly one file to empty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolog.errors import ConfigError, SerializationError, SinkUnavailable
+from toolog.sinks.base import JSON, MSGPACK, Answer, Batch, BatchLimits, SinkRecord
+from toolog.units import parse_duration, parse_size
+
+FORMATS = {"jsonl": JSON, "msgpack": MSGPACK}
+"""Format name -> serializer code of what stands in the file."""
+
+
+class FileSink:
+    """Appends each record to a file that only its owner may read (mode 0600).
+
+    ``path``: the file; its directory is made when missing. ``format``: ``"jsonl"`` or ``"msgpack"``; by
+    default what the suffix of the path says, else JSON lines. ``max_size``: rotate at this size ("64 MiB"; 0
+    never). ``rotate_every``: rotate at this age ("1 day"; 0 never). ``max_files``: how many rotated files
+    stay (0: all). ``max_age``: rotated files older than this are deleted ("30 days"; 0 never). ``compress``:
+    pack rotated files to ``.zst``. ``sync``: ``fdatasync`` after each batch, so that it survives a power
+    failure. Raises ConfigError for a wrong value.
+    """
+
+    batch = BatchLimits(max_records=5000, max_bytes=4 * 1024 * 1024, max_age=0.5)
+
+    def __init__(
+        self,
+        *,
+        path: str | os.PathLike[str],
+        name: str = "file",
+        format: str | None = None,
+        max_size: int | str = "64 MiB",
+        rotate_every: float | str = 0,
+        max_files: int = 0,
+        max_age: float | str = 0,
+        compress: bool = False,
+        sync: bool = False,
+    ) -> None:
+        where = f"sink {name!r}"
+        self.name = name
+        self.path = Path(path).expanduser()
+        if format is None:
+            format = "msgpack" if self.path.suffix in {".msgpack", ".mp"} else "jsonl"
+        if format not in FORMATS:
+            raise ConfigError(f"format of {where} is 'jsonl' or 'msgpack', not {format!r}")
+        if isinstance(max_files, bool) or not isinstance(max_files, int) or max_files < 0:
+            raise ConfigError(f"max_files of {where} is a whole number, zero or more, not {max_files!r}")
+        self._code = FORMATS[format]
+        self._max_size = parse_size(max_size, f"max_size of {where}")
+        self._rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
+        self._max_files = max_files
+        self._max_age = parse_duration(max_age, f"max_age of {where}")
+        self._compress = bool(compress)
+        self._sync = bool(sync)
+        self._fd = -1
+        self._length = 0
+        self._opened_at = 0.0
+
+    # -- the protocol of a sink ------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Open the file for appending and lock it. Raises SinkUnavailable (no such place, another process
+        writes it).
+        """
+        if self._fd >= 0:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except OSError as error:
+            raise SinkUnavailable(f"{self.path}: {error.strerror or error}") from error
+
+    def write(self, batch: Batch) -> Answer | None:
+        """Append the batch in one go; all of it or, with SinkUnavailable, nothing of it stands in the file
+        afterwards.
+        """
+        if self._fd < 0:
+            raise SinkUnavailable(f"sink {self.name!r} is closed")
+        rejected: dict[str, str] = {}
+        buffer = io.BytesIO()
+        for record in batch:
+            try:
+                buffer.write(self._bytes_of(record))
+            except SerializationError as error:
+                rejected[record.record_id] = str(error)
+        try:
+            self._follow_a_moved_file()
+            if self._is_due() and buffer.tell():
+                self._rotate()
+            self._append(buffer.getbuffer())
+        except OSError as error:
+            raise SinkUnavailable(f"{self.path}: {error.strerror or error}") from error
+        return Answer(rejected) if rejected else None
+
+    def close(self) -> None:
+        """Close the file and let go of its lock."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    def cursor_state(self) -> dict[str, Any] | None:
+        """Return which file was written and how long it is after the last batch."""
+        if self._fd < 0:
+            return None
+        return {"inode": os.fstat(self._fd).st_ino, "length": self._length}
+
+    def restore(self, state: Mapping[str, Any] | None) -> None:
+        """Cut the file back to where the last acknowledged batch ended.
+
+        A file that is neither the one of ``state`` nor was begun after it by a rotation is somebody else's
+        doing (a log rotator's, a user's) and is left as it is.
+        """
+        if self._fd < 0:
+            return
+        if not state:
+            self._end_torn_line()
+            return
+        inode, length = state.get("inode"), state.get("length")
+        if not isinstance(inode, int) or not isinstance(length, int) or length < 0:
+            return
+        if os.fstat(self._fd).st_ino == inode:
+            keep = min(length, self._length)
+        elif any(path.stat().st_ino == inode for _, path in self._rotated() if path.suffix != ".zst"):
+            keep = 0
+        else:
+            return
+        if keep < self._length:
+            os.ftruncate(self._fd, keep)
+            self._length = keep
+
+    # -- the file --------------------------------------------------------------------------------------------
+
+    def _bytes_of(self, record: SinkRecord) -> bytes:
+        if record.serializer == self._code == MSGPACK:
+            return record.data
+        if record.serializer == self._code == JSON and b"\n" not in record.data:
+            return record.data + b"\n"
+        document = record.decode()
+        try:
+            if self._code == MSGPACK:
+                import ormsgpack
+
+                return ormsgpack.packb(document)
+            import orjson
+
+            return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+        except (TypeError, ValueError) as error:
+            raise SerializationError(
+                f"cannot be written as {'MessagePack' if self._code else 'JSON'}: {error}"
+            ) from error
+
+    def _end_torn_line(self) -> None:
+        """End a line that somebody left unfinished, so that it spoils only itself."""
+        if self._code == JSON and self._length and os.pread(self._fd, 1, self._length - 1) != b"\n":
+            self._append(memoryview(b"\n"))
+
+    def _open(self) -> None:
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = os.fstat(fd)
+        except BlockingIOError:
+            os.close(fd)
+            raise OSError(None, "another process or sink writes this file") from None
+        except OSError:
+            os.close(fd)
+            raise
+        self._fd, self._length = fd, held.st_size
+        self._opened_at = held.st_mtime if held.st_size else time.time()
+
+    def _append(self, data: memoryview) -> None:
+        start = self._length
+        try:
+            while data:
+                written = os.write(self._fd, data)
+                self._length += written
+                data = data[written:]
+            if self._sync:
+                os.fdatasync(self._fd)
+        except OSError:
+            # A torn batch would stand there twice when it comes again.
+            os.ftruncate(self._fd, start)
+            self._length = start
+            raise
+
+    def _follow_a_moved_file(self) -> None:
+        """Reopen the path when somebody moved or deleted the file under us."""
+        try:
+            moved = os.stat(self.path).st_ino != os.fstat(self._fd).st_ino
+        except FileNotFoundError:
+            moved = True
+        if moved:
+            self.close()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._reopen()
+
+    def _reopen(self) -> None:
+        try:
+            self._open()
+        except OSError:
+            # Stay connected: the next write tries again.
+            self._fd = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            raise
+
+    def _is_due(self) -> bool:
+        if not self._length:
+            return False
+        if self._max_size and self._length >= self._max_size:
+            return True
+        return bool(self._rotate_every) and time.time() - self._opened_at >= self._rotate_every
+
+    # -- rotated files ---------------------------------------------------------------------------------------
+
+    def _rotated(self) -> Iterator[tuple[int, Path]]:
+        shape = re.compile(
+            re.escape(self.path.stem) + r"-(\d{6,})" + re.escape(self.path.suffix) + r"(\.zst)?"
+        )
+        for path in self.path.parent.iterdir():
+            if found := shape.fullmatch(path.name):
+                yield int(found[1]), path
+
+    def _rotate(self) -> None:
+        # What was rotated earlier is acknowledged by now (this is a later batch), so only now may it be
+        # packed.
+        older = sorted(self._rotated())
+        number = older[-1][0] + 1 if older else 1
+        os.rename(self.path, self.path.with_name(f"{self.path.stem}-{number:06d}{self.path.suffix}"))
+        self.close()
+        self._reopen()
+        for _, path in older:
+            if self._compress and path.suffix != ".zst":
+                _pack(path)
+        self._delete_old()
+
+    def _delete_old(self) -> None:
+        files = sorted(self._rotated())
+        surplus = files[: max(0, len(files) - self._max_files)] if self._max_files else []
+        for entry in files:
+            path = entry[1]
+            with contextlib.suppress(FileNotFoundError):
+                too_old = self._max_age and time.time() - path.stat().st_mtime > self._max_age
+                if (entry in surplus or too_old) and not _may_hold(path):
+                    path.unlink()
+
+
+def _may_hold(path: Path) -> bool:
+    """Return whether a rotated file may have a record with the tag ``hold``; such a file is never deleted.
+
+    Looks for the key's bytes in either format: it may keep a file too many, never one too few.
+    """
+    wanted = (b'"hold":', b"\xa4hold")
+    with contextlib.ExitStack() as stack:
+        source: Any = stack.enter_context(path.open("rb"))
+        if path.suffix == ".zst":
+            import zstandard
+
+            source = stack.enter_context(zstandard.ZstdDecompressor().stream_reader(source))
+        tail = b""
+        while chunk := source.read(1 << 20):
+            block = tail + chunk
+            if any(key in block for key in wanted):
+                return True
+            tail = block[-8:]
+    return False
+
+
+def _pack(path: Path) -> None:
+    """Replace a file by its zstd frame; at every moment one of the two is whole."""
+    import zstandard
+
+    packed = path.with_name(path.name + ".zst")
+    part = path.with_name(path.name + ".zst.part")
+    with path.open("rb") as source, part.open("wb") as target:
+        os.fchmod(target.fileno(), 0o600)
+        zstandard.ZstdCompressor(level=3, threads=0).copy_stream(source, target)
+    os.utime(part, (path.stat().st_atime, path.stat().st_mtime))
+    os.replace(part, packed)
+    path.unlink()

@@ -1,0 +1,75 @@
+"""Records in the local store: a SQLite database that can be queried while it is written.
+
+The store's tables are described in ``toolog.store.schema``. Each record is kept once, however often it is
+delivered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from toolog.errors import SerializationError, SinkUnavailable
+from toolog.sinks.base import Answer, Batch, BatchLimits, decode
+
+if TYPE_CHECKING:
+    from toolog.store import Store
+
+_CALM = 500
+"""A batch smaller than this means that there is time to keep the full-text index up to date."""
+
+
+class SqliteSink:
+    """Stores records in the database at ``path`` (by default ``.toolog/calls.db`` in the working
+    directory).
+    """
+
+    batch = BatchLimits(max_records=5000, max_bytes=16 * 1024 * 1024, max_age=0.25)
+
+    def __init__(self, *, path: str | os.PathLike[str] = ".toolog/calls.db", name: str = "sqlite") -> None:
+        self.name = name
+        self.path = path
+        self._store: Store | None = None
+
+    def connect(self) -> None:
+        """Open the store, or make it. Raises SinkUnavailable; ConfigError when the file is no store of
+        ours.
+        """
+        if self._store is None:
+            from toolog import store
+
+            self._store = store.open(self.path)
+
+    def write(self, batch: Batch) -> Answer | None:
+        """Store the batch in one transaction. Raises SinkUnavailable when that is not possible now."""
+        if self._store is None:
+            raise SinkUnavailable(f"sink {self.name!r} is closed")
+        unreadable: dict[str, str] = {}
+        written = self._store.write(_documents(batch, unreadable))
+        if len(batch) < _CALM:
+            self._store.index(2 * _CALM)
+        rejected = unreadable | written.rejected
+        return Answer(rejected, again=written.again) if rejected or written.again else None
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._store is not None:
+            held, self._store = self._store, None
+            held.close()
+
+
+def _documents(batch: Batch, unreadable: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the documents one by one: a whole decoded batch at once would cost memory and collections of
+    garbage.
+    """
+    for record in batch:
+        try:
+            document = decode(record.data, record.serializer)
+        except SerializationError as error:
+            unreadable[record.record_id] = str(error)
+            continue
+        if not document.get("record_id"):
+            unreadable[record.record_id] = "a record without a record_id"
+            continue
+        yield document

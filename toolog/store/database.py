@@ -1,0 +1,303 @@
+"""The database file: how it is made, opened, locked and let go of.
+
+One connection writes, others only read (write-ahead log: readers never hold up the writer). SQLite must not
+be carried across a fork: before one, whoever is inside SQLite is waited for (at most 100 ms); the child
+closes what it inherited, before anybody can use it, and opens anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from toolog.errors import ConfigError, SinkUnavailable
+from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+
+BUSY_MS = 5000
+"""Milliseconds to wait for another process that is writing."""
+PAGE_SIZE = 16384
+"""Bytes in a page: with records of some kB this writes about twice as fast as the default of 4096."""
+WAL_PAGES = 1024
+"""Pages in the write-ahead log (16 MiB) after which they are moved into the database."""
+FORK_WAIT = 0.1
+"""Seconds a fork waits for a thread that is inside SQLite."""
+
+_open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_abandoned: list[sqlite3.Connection] = []
+# Connections that a fork caught in the middle of work: closing them could hang or harm, so they are kept for
+# good.
+
+
+class Database:
+    """A store's file with its writing and its reading connection; safe to use from several threads."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._write_lock = threading.RLock()
+        self._read_lock = threading.RLock()
+        _open_databases.add(self)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold the writing connection inside a transaction that has the write lock; committed when the block
+        ends.
+
+        Raises SinkUnavailable when the database is locked, full, not writable or damaged.
+        """
+        with self._write_lock:
+            try:
+                connection = self._writer
+                if connection is None:
+                    connection = self._writer = self._connect_to_write()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                if not _is_busy(error) and self._writer is not None:
+                    # So that a repaired or replaced file is seen.
+                    broken, self._writer = self._writer, None
+                    broken.close()
+                raise self.unavailable(error) from error
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Hold the reading connection inside one snapshot. Raises SinkUnavailable when the database is
+        damaged.
+        """
+        with self._read_lock:
+            try:
+                connection = self._reader
+                if connection is None:
+                    connection = self._reader = self._connect_to_read()
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                if not _is_busy(error) and self._reader is not None:
+                    broken, self._reader = self._reader, None
+                    broken.close()
+                raise self.unavailable(error) from error
+
+    def prepare(self) -> None:
+        """Make the file when it is missing and bring its schema up to date (a read-only one is only checked).
+
+        Raises ConfigError when it is of a newer version or no store, SinkUnavailable when it cannot be opened
+        now.
+        """
+        with self._write_lock, self._read_lock:
+            try:
+                if self.read_only:
+                    self._reader = self._reader or self._connect_to_read()
+                    self._check(self._reader, needs=VERSION)
+                else:
+                    self._writer = self._writer or self._connect_to_write()
+            except (sqlite3.Error, OSError) as error:
+                raise self.unavailable(error) from error
+
+    def close(self) -> None:
+        """Close both connections. They are opened again when the database is used again."""
+        with self._write_lock, self._read_lock:
+            writer, reader, self._writer, self._reader = self._writer, self._reader, None, None
+            for connection in (reader, writer):
+                if connection is not None:
+                    with contextlib.suppress(sqlite3.Error):
+                        connection.close()
+
+    def unavailable(self, error: Exception) -> Exception:
+        """Return the toolog error that says what a failure of SQLite or the file system means for the
+        user.
+        """
+        text = str(getattr(error, "strerror", None) or error)
+        if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text):
+            text += "; nothing was changed: move the file away, and a new store is started"
+        return SinkUnavailable(f"{self.path}: {text}")
+
+    # -- connections -----------------------------------------------------------------------------------------
+
+    def _connect_to_write(self) -> sqlite3.Connection:
+        if self.read_only:
+            raise sqlite3.OperationalError("this store was opened to read only")
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made here so that only its owner may read it; SQLite gives its side files the same mode.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = self._connect(f"file:{_quoted(self.path)}?mode=rw")
+        try:
+            self._check(connection, needs=0)
+            connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            _retry_busy(connection, "PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+            connection.execute("PRAGMA cache_size = -32768")
+            connection.execute("PRAGMA secure_delete = OFF")
+            self._migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        uri = f"file:{_quoted(self.path)}?mode=ro"
+        connection = self._connect(uri)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if os.access(self.path.parent, os.W_OK) or "locked" in str(error):
+                raise
+            # In a directory nobody may write to, nobody writes: readable without the side files of the log.
+            connection = self._connect(uri + "&immutable=1")
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return connection
+
+    def _connect(self, uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            uri,
+            uri=True,
+            timeout=BUSY_MS / 1000,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def _check(self, connection: sqlite3.Connection, needs: int) -> int:
+        """Return the version of a database; ConfigError when it is not one that this toolog can use."""
+        try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+            has_tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error):
+                raise ConfigError(
+                    f"{self.path} is not a SQLite database; it was left as it is: "
+                    "choose another path or move it away"
+                ) from error
+            raise
+        if has_tables and application != APPLICATION_ID:
+            raise ConfigError(
+                f"{self.path} is a SQLite database of another program; it was left as it is: "
+                "choose another path"
+            )
+        if version > VERSION:
+            raise ConfigError(
+                f"{self.path} was written by a newer toolog (store version {version}, this one knows "
+                f"up to {VERSION}): update toolog, or choose another path"
+            )
+        if version < needs:
+            raise ConfigError(
+                f"{self.path} has the older store version {version}: open it once to write, "
+                f"and it is brought to version {VERSION}"
+            )
+        return version
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        if self._check(connection, needs=0) == VERSION:
+            return
+        _retry_busy(connection, "BEGIN IMMEDIATE")
+        try:
+            # Asked again inside: another process may have been faster.
+            version = self._check(connection, needs=0)
+            for number in range(version + 1, VERSION + 1):
+                for statement in MIGRATIONS[number - 1]:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    # -- fork ------------------------------------------------------------------------------------------------
+
+    def before_fork(self, deadline: float) -> tuple[bool, bool]:
+        """Wait until no thread is inside SQLite; returns for each connection whether that was so in time."""
+        return tuple(  # type: ignore[return-value]
+            lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
+            for lock in (self._write_lock, self._read_lock)
+        )
+
+    def after_fork(self, held: tuple[bool, bool], *, in_child: bool) -> None:
+        """Let go of the locks again; in the child also of the inherited connections."""
+        if not in_child:
+            for lock, got in zip((self._write_lock, self._read_lock), held, strict=True):
+                if got:
+                    lock.release()
+            return
+        for connection, calm in ((self._writer, held[0]), (self._reader, held[1])):
+            if connection is None:
+                continue
+            if calm and not connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.close()
+            else:
+                _abandoned.append(connection)
+        self._writer = self._reader = None
+        self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
+
+
+class _Forking(threading.local):
+    """What the thread that forks holds; two threads may fork at once."""
+
+    held: tuple[tuple[Database, tuple[bool, bool]], ...] = ()
+
+
+_forking = _Forking()
+
+
+def _before_fork() -> None:
+    deadline = time.monotonic() + FORK_WAIT
+    _forking.held = tuple((database, database.before_fork(deadline)) for database in list(_open_databases))
+
+
+def _after_fork(in_child: bool) -> None:
+    held, _forking.held = _forking.held, ()
+    for database, locks in held:
+        database.after_fork(locks, in_child=in_child)
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=lambda: _after_fork(False),
+    after_in_child=lambda: _after_fork(True),
+)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(str(path.absolute()))
+
+
+def _retry_busy(connection: sqlite3.Connection, statement: str) -> Any:
+    """Run a statement for which SQLite does not wait by itself while another process makes the database."""
+    end = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            return connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
