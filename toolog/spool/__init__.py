@@ -1,9 +1,10 @@
 """The spool: records on disk, between the call that made them and the sinks that store them.
 
-A program writes frames by ``SpoolWriter.append``; a shipper reads them by one ``SpoolReader`` for each sink and
-acknowledges what the sink has stored; ``Spool`` makes both and deletes what every sink has. ``MemorySpool`` is the
-same in memory. This docstring specifies what is on disk; a reader can be written from it alone. Numbers are
-unsigned and little-endian; "CRC" is CRC-32 as in zlib, ``crc(data, start)`` the CRC of data continued from start.
+A program writes frames by ``SpoolWriter.append``; a shipper reads them by one ``SpoolReader`` for each sink
+and acknowledges what the sink has stored; ``Spool`` makes both and deletes what every sink has.
+``MemorySpool`` is the same in memory. This docstring specifies what is on disk; a reader can be written from
+it alone. Numbers are unsigned and little-endian; "CRC" is CRC-32 as in zlib, ``crc(data, start)`` the CRC of
+data continued from start.
 
 Directory
     ======================== ==============================================================================
@@ -18,16 +19,17 @@ Directory
 
 Segment names
     ``STAMP_HOST_PID_RANDOM_NUMBER``, for example ``20261129T131502123456Z_web-1_4711_9f86d081884c_000001``.
-    STAMP is the time of creation in UTC with microseconds; HOST has letters, digits, ``.`` and ``-``; PID is decimal;
-    RANDOM is 12 hex digits, new at each start and fork; NUMBER counts the writer's segments from 000001 on (at
-    least six digits). Segments are read in the order of their names: the order of creation.
+    STAMP is the time of creation in UTC with microseconds; HOST has letters, digits, ``.`` and ``-``; PID is
+    decimal; RANDOM is 12 hex digits, new at each start and fork; NUMBER counts the writer's segments from
+    000001 on (at least six digits). Segments are read in the order of their names: the order of creation.
 
 Segment
-    The 8 bytes ``TLSPOOL1``, then frames without gaps. The first frame has flag 1: its payload is a JSON object that
-    repeats the name's facts (``version`` 1, ``segment``, ``host``, ``pid``, ``created_ns``, ``boot_id``); it is no
-    record. The first frame's layout is the same in all versions. Nothing needs those first two: if they are damaged, the
-    name tells all. A segment holds frames only of the writer in its name, in the order in which they were written
-    (serial numbers of threads that write at the same time may stand in another order). Nothing is ever changed in it.
+    The 8 bytes ``TLSPOOL1``, then frames without gaps. The first frame has flag 1: its payload is a JSON
+    object that repeats the name's facts (``version`` 1, ``segment``, ``host``, ``pid``, ``created_ns``,
+    ``boot_id``); it is no record. The first frame's layout is the same in all versions. Nothing needs those
+    first two: if they are damaged, the name tells all. A segment holds frames only of the writer in its name,
+    in the order in which they were written (serial numbers of threads that write at the same time may stand
+    in another order). Nothing is ever changed in it.
 
 Frame
     ====== ==== ============= ==========================================================================
@@ -44,43 +46,49 @@ Frame
     28     any  payload
     ====== ==== ============= ==========================================================================
 
-    ``salt`` is the CRC of the segment's name (ASCII, without ``.seg``). It keeps a frame of another segment, which
-    was copied into a record or left on the disk by a deleted file, from being taken for one of this segment. A segment
-    file keeps its name for life; one that was renamed is read with the name in its header frame as salt.
+    ``salt`` is the CRC of the segment's name (ASCII, without ``.seg``). It keeps a frame of another segment,
+    which was copied into a record or left on the disk by a deleted file, from being taken for one of this
+    segment. A segment keeps its name for life.
 
-    So ``crc(bytes 12 to the frame's end, salt)`` is the frame CRC: one checksum over everything behind the two.
+    So ``crc(bytes 12 to the frame's end, salt)`` is the frame CRC: one checksum over everything behind the
+    two.
 
 Reading
-    A frame is good when the mark stands there, it ends in the file, and the frame CRC is right (the header CRC need
-    not be looked at then). If not, what stands there is damage. The next frame is found by looking for the mark from
-    the next byte on, until a place where a whole good frame begins. The header CRC tells, before a payload is
-    looked at, whether a length can be believed. So a damaged frame loses only itself.
+    A frame is good when the mark stands there, it ends in the file, and the frame CRC is right (the header
+    CRC need not be looked at then). If not, what stands there is damage. The next frame is found by looking
+    for the mark from the next byte on, until a place where a whole good frame begins. The header CRC tells,
+    before a payload is looked at, whether a length can be believed. So a damaged frame loses only itself.
 
-    Is the segment's writer alive? It holds an exclusive flock on the segment for as long as it has it open, from
-    before the segment gets its name. A reader that gets a shared lock (and gives it back at once) knows that nothing
-    will be added; it must ask before it looks at the file's size. At the end of a live segment, bytes that are no good
-    frame are a write that is under way: they are looked at again later. They are damage as soon as a good frame stands
-    behind them or the writer is gone.
+    Is the segment's writer alive? It holds an exclusive flock on the segment for as long as it has it open,
+    from before the segment gets its name. A reader that gets a shared lock (and gives it back at once) knows
+    that nothing will be added; it must ask before it looks at the file's size. At the end of a live segment,
+    bytes that are no good frame are a write that is under way: they are looked at again later. They are
+    damage as soon as a good frame stands behind them or the writer is gone.
 
     Frames are identified by ``segment/seq`` (``Frame.record_key``), the same whenever they are read.
 
 Writing
-    One ``write(2)`` in append mode for each frame or batch. After a write that stopped half way, or failed in a way
-    that leaves the file's content open, the writer goes on in another segment: a torn frame is only ever followed by
-    frames of other threads that were writing at that moment. A segment is left when it is full, on such a failure, by
-    ``seal``, and by a fork (the child begins a new identity); it is closed, and with that unlocked, when no thread is
-    inside a write to it.
+    One ``write(2)`` in append mode for each frame or batch. After a write that stopped half way, or failed in
+    a way that leaves the file's content open, the writer goes on in another segment: a torn frame is only
+    ever followed by frames of other threads that were writing at that moment. A segment is left when it is
+    full, on such a failure, by ``seal``, and by a fork (the child begins a new identity); it is closed, and
+    with that unlocked, when no thread is inside a write to it.
 
 What holds
-    - A record is *accepted* when ``append`` returns. It survives the death of the process in any way; with ``sync``,
+    - A record is *accepted* when ``append`` returns. It survives the death of the process in any way; with
+    ``sync``,
       of the machine. What raised is not accepted.
     - A frame is delivered at least once to each sink; after a crash, those again that were not acknowledged.
-    - A cursor moves only by ``ack``. If it is missing or damaged, everything is delivered again; nothing is skipped.
-    - A segment is deleted when each sink has acknowledged all of it and nobody can write to it, and not before.
+    - A cursor moves only by ``ack``. If it is missing or damaged, everything is delivered again; nothing is
+    skipped.
+    - A segment is deleted when each sink has acknowledged all of it and nobody can write to it, and not
+    before.
     - Whatever lies in the directory, reading starts, and damage costs the damaged frames.
-    - ``max_size`` bounds the bytes of all segments together. A writer that reaches it raises SpoolFull and never
-      deletes; each process looks at the directory from time to time, so several at once may go beyond it by 64 KiB
-      for each. ``Spool.drop_oldest`` makes room by giving up the lowest levels first, and says what it gave up.
+    - ``max_size`` bounds the bytes of all segments together. A writer that reaches it raises SpoolFull and
+    never
+      deletes; each process looks at the directory from time to time, so several at once may go beyond it by
+      64 KiB for each. ``Spool.drop_oldest`` makes room by giving up the lowest levels first, and says what it
+      gave up.
 """
 
 from __future__ import annotations
@@ -90,6 +98,7 @@ from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
 from toolog.spool.memory import MemoryReader, MemorySpool
+from toolog.spool.overflow import GivenUp
 from toolog.spool.reader import SpoolReader, iter_frames, pending
 from toolog.spool.segment import SegmentName
 from toolog.spool.writer import SpoolWriter
@@ -97,6 +106,7 @@ from toolog.spool.writer import SpoolWriter
 __all__ = [
     "Cursor",
     "Frame",
+    "GivenUp",
     "Mark",
     "MemoryReader",
     "MemorySpool",

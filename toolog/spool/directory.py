@@ -6,15 +6,16 @@ Its directory, who ships from it, what can be deleted, and what is given up when
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
 from toolog.spool import segment
-from toolog.spool.cursor import FOLDER, SUFFIX
+from toolog.spool.cursor import Cursor, load_all
 from toolog.spool.locks import ShipperLock
+from toolog.spool.overflow import GivenUp, make_room
 from toolog.spool.reader import SpoolReader
 from toolog.spool.writer import MAX_SIZE, SEGMENT_SIZE, SpoolWriter
 
@@ -83,13 +84,9 @@ class Spool:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder / f"{quote(sink, safe='')[:200]}.jsonl"
 
-    def sinks(self) -> list[str]:
-        """Return the names of the cursor files that are in the spool, without their ending."""
-        try:
-            names = os.listdir(self.directory / FOLDER)
-        except OSError:
-            return []
-        return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX) and name[0] != ".")
+    def cursors(self) -> Mapping[str, Cursor]:
+        """Return the cursors that are in the spool, by sink, as they stand on disk."""
+        return load_all(self.directory)
 
     def segments(self) -> list[SegmentInfo]:
         """Return all segments in reading order. A segment that cannot be opened counts as live."""
@@ -97,8 +94,7 @@ class Spool:
         for name, size in self._listing().items():
             facts = segment.SegmentName.parse(name)
             path = self.directory / (name + segment.SUFFIX)
-            if facts is not None:
-                found.append(SegmentInfo(name, path, size, not _final_size(path)[0], facts))
+            found.append(SegmentInfo(name, path, size, not segment.final_size(path)[0], facts))
         return found
 
     def size(self) -> int:
@@ -126,7 +122,7 @@ class Spool:
                 continue
             path = self.directory / (name + segment.SUFFIX)
             # Complete first, then the size: nothing can have come behind what was acknowledged.
-            final, size = _final_size(path)
+            final, size = segment.final_size(path)
             if final and min([one.passed(name) for one in needed]) >= size:
                 try:
                     os.unlink(path)
@@ -135,15 +131,13 @@ class Spool:
                     pass
         return gone
 
+    def drop_oldest(self, need: int, readers: Sequence[SpoolReader], *, below: int | None = None) -> GivenUp:
+        """Give up records to free ``need`` bytes, and return exactly what was given up.
 
-def _final_size(path: Path) -> tuple[bool, int]:
-    """Return whether a segment is complete, and its size after that question."""
-    try:
-        fd = segment.open_to_read(path)
-    except OSError:
-        return False, 0
-    try:
-        final = segment.is_final(fd)
-        return final, os.fstat(fd).st_size
-    finally:
-        os.close(fd)
+        Lowest level first, and the oldest first within a level; with ``below``, only levels under that
+        number, even if that is not enough. What every reader has acknowledged costs nothing and goes first.
+        Only the holder of the shipper's lock may do so, with the readers of all sinks. Only complete segments
+        are touched: seal the writer to have its current one looked at. Reads all complete segments, so ask
+        for a good part of the bound at once.
+        """
+        return make_room(self.directory, need, readers, below=below)

@@ -476,12 +476,13 @@ def iter_frames(
     listed; a segment that cannot be read is left out.
     """
     for name in segment.listing(Path(directory)):
-        yield from _frames_of(Path(directory), name, 0, on_damage)
+        yield from frames_of(Path(directory), name, 0, on_damage)
 
 
-def _frames_of(
+def frames_of(
     directory: Path, name: str, start: int, on_damage: Callable[[str, int, int], None] | None
 ) -> Iterator[Frame]:
+    """Yield the whole frames of one segment from ``start`` on, as ``iter_frames`` does."""
     try:
         fd = segment.open_to_read(directory / (name + segment.SUFFIX))
     except OSError:
@@ -505,4 +506,4 @@ def pending(directory: str | os.PathLike[str], cursor_name: str) -> Iterator[Fra
     """
     cursor = Cursor(directory, cursor_name)
     for name in segment.listing(Path(directory)):
-        yield from _frames_of(Path(directory), name, cursor.passed(name), None)
+        yield from frames_of(Path(directory), name, cursor.passed(name), None)

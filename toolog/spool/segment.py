@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import errno
 import fcntl
 import json
@@ -21,7 +22,11 @@ SUFFIX = ".seg"
 _NEW = ".new"
 _OPEN_NEW = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _OPEN_OLD = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
-_NAME = re.compile(r"(\d{8}T\d{12}Z)_([A-Za-z0-9.-]{1,40})_(\d{1,10})_([0-9a-f]{12})_(\d{6,12})", re.ASCII)
+_DAY = r"[1-9]\d{3}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+_TIME = r"(?:[01]\d|2[0-3])[0-5]\d[0-5]\d\d{6}"
+_NAME = re.compile(
+    rf"({_DAY}T{_TIME}Z)_([A-Za-z0-9.-]{{1,40}})_(\d{{1,10}})_([0-9a-f]{{12}})_(\d{{6,12}})", re.ASCII
+)
 _STALE_SECONDS = 60.0
 
 
@@ -39,11 +44,14 @@ class SegmentName:
     number: int
 
     @classmethod
-    def parse(cls, text: str) -> SegmentName | None:
-        """Return the facts of a segment's name (without ``.seg``), or None when it is no such name."""
+    def parse(cls, text: str) -> SegmentName:
+        """Return the facts of a segment's name (without ``.seg``).
+
+        Raises ValueError when it is no such name.
+        """
         match = _NAME.fullmatch(text)
         if match is None:
-            return None
+            raise ValueError(f"{text!r} is no segment's name")
         stamp, host, pid, random, number = match.groups()
         return cls(stamp, host, int(pid), random, int(number))
 
@@ -51,6 +59,12 @@ class SegmentName:
     def writer(self) -> str:
         """The writer's identity: host, process id, and a random part that is new at each start and fork."""
         return f"{self.host}_{self.pid}_{self.random}"
+
+    @property
+    def created_ns(self) -> int:
+        """The time of creation in nanoseconds of the Unix epoch (with microseconds)."""
+        moment = time.strptime(self.stamp[:15], "%Y%m%dT%H%M%S")
+        return calendar.timegm(moment) * 1_000_000_000 + int(self.stamp[15:21]) * 1000
 
     @property
     def date(self) -> str:
@@ -127,7 +141,22 @@ class Segment:
         os.close(null)
 
 
-def create(directory: Path, name: SegmentName, created_ns: int, content: bytes = b"") -> Segment:
+def header(name: SegmentName) -> bytes:
+    """Return what a segment begins with: the magic bytes, and a frame that repeats the facts of its name."""
+    text = str(name)
+    facts = {
+        "version": 1,
+        "segment": text,
+        "host": name.host,
+        "pid": name.pid,
+        "created_ns": name.created_ns,
+        "boot_id": boot_id(),
+    }
+    payload = json.dumps(facts, separators=(",", ":")).encode()
+    return MAGIC + frame.build(frame.salt_of(text), 0, 0, 0, payload, frame.HEADER_FLAG)
+
+
+def create(directory: Path, name: SegmentName, content: bytes = b"") -> Segment:
     """Create a segment, locked by this process, and return it. Raises OSError.
 
     ``content`` are whole frames to stand behind its header. It gets its name only when it is locked and has
@@ -140,16 +169,7 @@ def create(directory: Path, name: SegmentName, created_ns: int, content: bytes =
     segment = Segment(fd, text, path, 0)  # owns the descriptor from here on
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        facts = {
-            "version": 1,
-            "segment": text,
-            "host": name.host,
-            "pid": name.pid,
-            "created_ns": created_ns,
-            "boot_id": boot_id(),
-        }
-        payload = json.dumps(facts, separators=(",", ":")).encode()
-        head = MAGIC + frame.build(segment.salt, 0, 0, 0, payload, frame.HEADER_FLAG) + content
+        head = header(name) + content
         if os.write(fd, head) != len(head):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.rename(fresh, path)
@@ -190,6 +210,22 @@ def is_final(fd: int) -> bool:
         return False
     fcntl.flock(fd, fcntl.LOCK_UN)
     return True
+
+
+def final_size(path: Path) -> tuple[bool, int]:
+    """Return whether a segment is complete, and its size after that question.
+
+    What cannot be opened is not.
+    """
+    try:
+        fd = open_to_read(path)
+    except OSError:
+        return False, 0
+    try:
+        final = is_final(fd)
+        return final, os.fstat(fd).st_size
+    finally:
+        os.close(fd)
 
 
 def listing(directory: Path) -> dict[str, int]:

@@ -244,10 +244,10 @@ class SpoolWriter:
         )
         try:
             try:
-                created = segment.create(self.directory, name, now)
+                created = segment.create(self.directory, name)
             except FileNotFoundError:
                 segment.make_directory(self.directory)  # somebody deleted it
-                created = segment.create(self.directory, name, now)
+                created = segment.create(self.directory, name)
         except OSError as error:
             raise SpoolError(f"no segment can be created in {self.directory}: {error}") from error
         self._created += 1

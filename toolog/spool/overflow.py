@@ -1,0 +1,159 @@
+"""What is given up when a spool is full and must make room: the lowest levels first, the oldest first among
+them.
+
+Only complete segments are looked at; whoever wants the own live one to count seals it before. Of a segment
+that loses some of its records, the rest is carried over to a new segment in its place, together with how far
+each sink has acknowledged it. So nothing that one sink has already is sent to it again, apart from what is in
+flight at that moment.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from toolog.spool import segment
+from toolog.spool.cursor import Mark
+from toolog.spool.frame import Frame, build, salt_of
+from toolog.spool.reader import SpoolReader, frames_of
+
+
+@dataclass
+class GivenUp:
+    """What making room has cost.
+
+    ``frames``: how many records by level number are gone that at least one sink still needed; ``by_sink``:
+    the same for each sink that needed them; ``freed``: bytes; ``segments``: how many are gone; ``carried``:
+    records that were moved to a new segment.
+    """
+
+    frames: Counter[int] = field(default_factory=Counter)
+    by_sink: dict[str, Counter[int]] = field(default_factory=dict)
+    freed: int = 0
+    segments: int = 0
+    carried: int = 0
+
+
+@dataclass
+class _Stock:
+    """What one complete segment holds: bytes on disk, and of what is still needed, bytes by level."""
+
+    name: str
+    size: int
+    needed: Counter[int]
+    doomed: set[int] = field(default_factory=set)
+
+
+def make_room(
+    directory: Path, need: int, readers: Sequence[SpoolReader], *, below: int | None = None
+) -> GivenUp:
+    """Free ``need`` bytes in a spool, and return what that cost; see ``Spool.drop_oldest``."""
+    done = GivenUp(by_sink={reader.cursor.sink: Counter() for reader in readers})
+    if need <= 0 or not readers:
+        return done
+    with ExitStack() as stack:
+        for reader in readers:
+            stack.enter_context(reader.hold())
+        stocks = [
+            _stock(directory, name, readers)
+            for name in segment.listing(directory)
+            if segment.final_size(directory / (name + segment.SUFFIX))[0]
+        ]
+        for stock in _plan(stocks, need, below):
+            _carry_out(directory, stock, readers, done)
+    return done
+
+
+def _stock(directory: Path, name: str, readers: Sequence[SpoolReader]) -> _Stock:
+    size = segment.final_size(directory / (name + segment.SUFFIX))[1]
+    needed: Counter[int] = Counter()
+    start = min([reader.passed(name) for reader in readers])
+    for frame in frames_of(directory, name, start, None):
+        if any(reader.needs(frame) for reader in readers):
+            needed[frame.levelno] += frame.end - frame.offset
+    return _Stock(name, size, needed)
+
+
+def _plan(stocks: Sequence[_Stock], need: int, below: int | None) -> list[_Stock]:
+    """Choose which levels of which segments to give up; return the segments to change.
+
+    What nobody needs is free: a segment in which nothing is needed goes first.
+    """
+    freed = 0
+    chosen: dict[str, _Stock] = {}
+    for stock in stocks:
+        if not stock.needed:
+            chosen[stock.name] = stock
+            freed += stock.size
+    levels = sorted({level for stock in stocks for level in stock.needed if below is None or level < below})
+    for level in levels:
+        for stock in stocks:
+            if freed >= need:
+                return list(chosen.values())
+            if stock.needed[level]:
+                if stock.name not in chosen:  # with it goes what nobody needs any more
+                    freed += stock.size - stock.needed.total()
+                    chosen[stock.name] = stock
+                stock.doomed.add(level)
+                freed += stock.needed[level]
+    return list(chosen.values())
+
+
+def _carry_out(directory: Path, stock: _Stock, readers: Sequence[SpoolReader], done: GivenUp) -> None:
+    """Delete a segment after what is to stay of it stands in a new one."""
+    start = min([reader.passed(stock.name) for reader in readers])
+    kept: list[Frame] = []
+    lost: Counter[int] = Counter()
+    lost_by: dict[str, Counter[int]] = {reader.cursor.sink: Counter() for reader in readers}
+    for frame in frames_of(directory, stock.name, start, None):
+        needed_by = [reader for reader in readers if reader.needs(frame)]
+        if not needed_by:
+            continue
+        if frame.levelno not in stock.doomed:
+            kept.append(frame)
+            continue
+        lost[frame.levelno] += 1
+        for reader in needed_by:
+            lost_by[reader.cursor.sink][frame.levelno] += 1
+    size = 0
+    try:
+        if kept:
+            size = _carry_over(directory, stock.name, kept, readers)
+        os.unlink(directory / (stock.name + segment.SUFFIX))
+    except OSError:
+        return  # no room to carry anything over, or no right to delete: this segment stays as it is
+    done.segments += 1
+    done.freed += stock.size - size
+    done.carried += len(kept)
+    done.frames += lost
+    for sink, counts in lost_by.items():
+        done.by_sink[sink] += counts
+
+
+def _carry_over(directory: Path, old: str, kept: Sequence[Frame], readers: Sequence[SpoolReader]) -> int:
+    """Write frames to a new segment that is read in the old one's place; return its size."""
+    name = replace(segment.SegmentName.parse(old), random=secrets.token_hex(6))
+    text = str(name)
+    salt = salt_of(text)
+    parts: list[bytes] = []
+    at = len(segment.header(name))
+    marks: dict[SpoolReader, Mark] = {}
+    for frame in kept:
+        data = build(salt, frame.seq, frame.levelno, frame.serializer, frame.payload, frame.flags)
+        parts.append(data)
+        for reader in readers:
+            if frame.offset < reader.passed(old):
+                marks[reader] = Mark(at + len(data), at, int.from_bytes(data[4:8], "little"))
+        at += len(data)
+    # The marks first: if the process dies before the segment is there, they mean nothing.
+    for reader, mark in marks.items():
+        reader.cursor.marks[text] = mark
+        reader.cursor.save(sync=reader.sync)
+    created = segment.create(directory, name, b"".join(parts))
+    os.fdatasync(created.fd)
+    return at
