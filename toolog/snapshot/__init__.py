@@ -1,11 +1,14 @@
-"""Values become plain data here, and nowhere else; ``docs/reference/values.md`` shows what becomes of each type.
+"""Values become plain data here, and nowhere else; ``docs/reference/values.md`` shows what becomes of each
+type.
 
-Plain data is None, bool, integers of 64 bits, finite floats, valid text, lists, and dicts with text keys: what JSON
-and MessagePack both hold and read back alike. Making it never raises, never consumes an iterator, never changes a
-value, runs no code of a foreign object (no ``repr``, ``==``, ``len``, ``getattr``), and is bounded in time and size.
+Plain data is None, bool, integers of 64 bits, finite floats, valid text, lists, and dicts with text keys:
+what JSON and MessagePack both hold and read back alike. Making it never raises, never consumes an iterator,
+never changes a value, runs no code of a foreign object (no ``repr``, ``==``, ``len``, ``getattr``), and is
+bounded in time and size.
 
-`pack` is on the path of every tool call. A cheap look (``_is_simple``) finds values that are plain already and small;
-those are written by one call in C. All else takes the walk of `toolog.snapshot.walk`. Both give the same bytes.
+`pack` is on the path of every tool call. A cheap look (``_is_simple``) finds values that are plain already
+and small; those are written by one call in C. All else takes the walk of `toolog.snapshot.walk`. Both give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -64,8 +67,8 @@ def pack_cut(value: Any, path: str) -> tuple[bytes, dict[str, dict[str, Any]] | 
 def _fast(value: Any) -> bytes | None:
     """Write a value at once if it holds nothing but plain builtins within the limits, else return None.
 
-    No foreign code runs. What the packer itself refuses (keys that are no text, surrogates, too large integers) is
-    not looked for.
+    No foreign code runs. What the packer itself refuses (keys that are no text, surrogates, too large
+    integers) is not looked for.
     """
     kind = type(value)
     limits = capture

@@ -1,4 +1,5 @@
-"""Making plain data fit: texts are shortened, the longest most; where that cannot do, containers lose their tails.
+"""Making plain data fit: texts are shortened, the longest most; where that cannot do, containers lose their
+tails.
 
 Works on the walker's own tree, never on the caller's objects, so it may measure and change at will.
 """
@@ -129,7 +130,8 @@ def _drop_tail(holder: Any, width: int, place: str | None, walk: Walk) -> None:
 
 
 def path_text(key: Any, link: Link | None) -> str:
-    """Return ``.rows[3].name`` for a key and the keys around it; the helper list around the root is left out."""
+    """Return ``.rows[3].name`` for a key and the keys around it; the helper list around the root is left
+    out."""
     if link is None:
         return ""
     own = f"[{key}]" if type(key) is int else f".{key}"

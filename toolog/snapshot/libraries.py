@@ -1,7 +1,7 @@
 """Shapes of third-party types that tools return most: numpy, pandas, pydantic, wrapt. None is imported here.
 
-Only a class that the loaded library itself holds gets here, so what is called is the library's own code, on its own
-classes; of subclasses only the base's descriptors are used.
+Only a class that the loaded library itself holds gets here, so what is called is the library's own code, on
+its own classes; of subclasses only the base's descriptors are used.
 """
 
 from __future__ import annotations

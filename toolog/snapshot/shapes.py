@@ -1,9 +1,10 @@
 """The table: what each type of value becomes as plain data. ``docs/reference/values.md`` shows it to users.
 
-A shape is a final plain scalar, a `Text` (the head of something long), a `ListShape` or a `MapShape`, whose children
-the walker visits in turn. Types are found by identity along the genuine MRO; types of modules that may not be
-imported are found by name first and believed only if the loaded module holds that very class. Methods are called only
-of the interpreter's and the standard library's own types, unbound, so an override in a subclass never runs.
+A shape is a final plain scalar, a `Text` (the head of something long), a `ListShape` or a `MapShape`, whose
+children the walker visits in turn. Types are found by identity along the genuine MRO; types of modules that
+may not be imported are found by name first and believed only if the loaded module holds that very class.
+Methods are called only of the interpreter's and the standard library's own types, unbound, so an override in
+a subclass never runs.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class MapShape:
 
 
 class Text:
-    """The head of a longer text or of bytes: ``size`` of the whole in ``unit``, and the bytes that are hashed."""
+    """The head of a longer text or of bytes: ``size`` of the whole in ``unit``, and the bytes that are
+    hashed."""
 
     __slots__ = ("hashed", "size", "text", "unit")
 
@@ -245,7 +247,8 @@ def _set(value: Any, walk: Walk) -> Shape:
 
 
 def _order(item: Any, depth: int = 0) -> tuple[int, Any]:
-    """A sort key for members of a set that runs nothing of theirs: plain scalars by value, others stay at the end."""
+    """A sort key for members of a set that runs nothing of theirs: plain scalars by value, others stay at the
+    end."""
     kind = type(item)
     if kind is str:
         return (2, item)
@@ -476,7 +479,8 @@ EXACT: dict[int, tuple[type, Maker]] = {id(cls): (cls, maker) for cls, maker in 
 _OWN_IDS = frozenset(EXACT)
 
 NAMED: dict[str, Maker] = {"functools.partial": _partial}
-"""By qualified name: types of modules that may not be imported (see `toolog.snapshot.stdlib` and `libraries`)."""
+"""By qualified name: types of modules that may not be imported (see `toolog.snapshot.stdlib` and
+`libraries`)."""
 
 PLACES: dict[str, str] = {}
 """The module where a class really stands, when its own ``__module__`` says another name."""

@@ -1,7 +1,8 @@
 """Reading an object's state without running any of its code.
 
-A class may define ``__getattribute__``, ``__class__``, ``__dict__``, ``__len__``, ``__hash__`` ... as it likes; its
-metaclass too. So nothing here asks the object: everything is read through descriptors of the interpreter itself.
+A class may define ``__getattribute__``, ``__class__``, ``__dict__``, ``__len__``, ``__hash__`` ... as it
+likes; its metaclass too. So nothing here asks the object: everything is read through descriptors of the
+interpreter itself.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def type_name(cls: type) -> str:
 
 
 def root_module(cls: type) -> str:
-    """Return the first part of the name of the module that a class says it comes from ("" when it does not say)."""
+    """Return the first part of the name of the module that a class says it comes from ("" when it does not
+    say)."""
     try:
         module = module_of(cls)
     except AttributeError:
@@ -44,7 +46,8 @@ def root_module(cls: type) -> str:
 
 
 def loaded(module: str, name: str) -> Any:
-    """Return an attribute of a module that is already imported, else None; imports nothing, runs no module hook."""
+    """Return an attribute of a module that is already imported, else None; imports nothing, runs no module
+    hook."""
     found = sys.modules.get(module)
     if found is None:
         return None
@@ -91,7 +94,8 @@ def state(value: object, limit: int) -> list[tuple[Any, Any]]:
 
 
 def head(mapping: dict[Any, Any], limit: int) -> list[tuple[Any, Any]]:
-    """Return the first items of a dict (or of what inherits from dict), although other threads may change it."""
+    """Return the first items of a dict (or of what inherits from dict), although other threads may change
+    it."""
     for _ in range(5):
         try:
             return list(islice(dict.items(mapping), limit))

@@ -24,7 +24,8 @@ def _slot(module: str, cls: str, name: str, value: Any) -> Any:
 
 
 def _exact_str(value: Any, walk: Walk) -> Shape:
-    """``str`` of a library's very own class; a subclass is described instead, for it may have its own ``__str__``."""
+    """``str`` of a library's very own class; a subclass is described instead, for it may have its own
+    ``__str__``."""
     kind = type(value)
     if state.is_genuine(kind, state.module_of(kind), state.qualname_of(kind)):
         return str(value)
@@ -171,7 +172,8 @@ def _weakref(value: Any, walk: Walk) -> Shape:
 
 
 def _file(value: Any, walk: Walk) -> Shape:
-    """A file object: its name and mode as `open` left them, read from the innermost layer; never its content."""
+    """A file object: its name and mode as `open` left them, read from the innermost layer; never its
+    content."""
     kind, inner = type(value), value
     text, raw = state.loaded("_io", "TextIOWrapper"), state.loaded("_io", "FileIO")
     if text in state.mro_of(type(inner)):

@@ -1,7 +1,8 @@
 """The walker: any value, level by level, into plain data of bounded size.
 
-Breadth first: what lies near the top is kept when room runs out, no recursion limit is ever met, and what is cut is
-cut at the leaves. `toolog.snapshot.shapes` says what each type becomes; this module walks, counts and cuts.
+Breadth first: what lies near the top is kept when room runs out, no recursion limit is ever met, and what is
+cut is cut at the leaves. `toolog.snapshot.shapes` says what each type becomes; this module walks, counts and
+cuts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ Link = tuple[Any, Any, Any]
 
 
 class Limits(NamedTuple):
-    """How much of a value is kept: bytes as MessagePack, items of one container, containers inside each other."""
+    """How much of a value is kept: bytes as MessagePack, items of one container, containers inside each
+    other."""
 
     max_bytes: int = 65536
     max_items: int = 1000
@@ -131,7 +133,8 @@ class Walk:
             self._queue.append((child, plain, key, depth + 1, inside, unknown))
 
     def _keys(self, items: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:
-        """Give each pair a text as key: as they are when all are plain, told apart by type when they clash."""
+        """Give each pair a text as key: as they are when all are plain, told apart by type when they
+        clash."""
         if all(type(key) is str and len(key) <= MAX_KEY and key.isascii() for key, _ in items):
             return items
         taken = {key for key, _ in items if type(key) is str and is_plain_key(key)}
@@ -250,7 +253,8 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, room: int, size: int) -> str:
-    """Return the text cut to ``room`` characters, at a blank if one is near, with a mark of how much is missing.
+    """Return the text cut to ``room`` characters, at a blank if one is near, with a mark of how much is
+    missing.
 
     Cutting at a blank keeps words whole: half a secret is not recognized by what masks secrets.
     """

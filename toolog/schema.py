@@ -1,0 +1,128 @@
+"""The schema of records, and checking a record against it.
+
+``schemas/toolog-record.v1.schema.json`` is the truth; nothing here knows a field by name. jsonschema takes a
+quarter of a second to import, so it is loaded by the first check only. Where ``jsonschema_rs`` is installed
+it answers whether a record is valid at all (a hundred times faster); what is wrong with an invalid one
+jsonschema always says, so the faults are the same with and without it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+from toolog.errors import RecordInvalid, SchemaError
+
+_LONGEST = 300
+
+
+class Fault(NamedTuple):
+    """One fault of a record: where it is (``tool.type``, "" for the record itself), the rule, and what is
+    wrong."""
+
+    path: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path or '(record)'}: {self.rule}: {self.message}"
+
+
+def load() -> dict[str, Any]:
+    """Return the schema of records as a dict of the caller's own; raises SchemaError when its file is
+    missing."""
+    return copy.deepcopy(_schema())
+
+
+def validate(record: Mapping[str, Any]) -> None:
+    """Check a record against its schema.
+
+    Raises RecordInvalid, whose text names the first faults and whose ``faults`` lists them all.
+    """
+    faults = list(iter_faults(record))
+    if faults:
+        shown = "; ".join(str(fault) for fault in faults[:3])
+        more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
+        raise RecordInvalid(f"the record breaks its schema: {shown}{more}", faults)
+
+
+def iter_faults(record: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield each `Fault` of a record, ordered by path; nothing when it is valid."""
+    document: Any = dict(record) if isinstance(record, Mapping) else record
+    quick = _quick_check()
+    if quick is not None and quick(document):
+        return
+    errors = _validator().iter_errors(document)
+    yield from sorted({_fault(error) for error in errors})
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    from toolog import schemas
+
+    try:
+        found: dict[str, Any] = json.loads(schemas.read())
+    except (OSError, ValueError) as error:
+        raise SchemaError(f"the schema file {schemas.RECORD_V1} cannot be read: {error}") from error
+    return found
+
+
+@cache
+def _validator() -> Any:
+    """Return jsonschema's validator, made once."""
+    import jsonschema
+
+    formats = jsonschema.FormatChecker(formats=())
+    formats.checks("date-time")(_is_date_time)
+    return jsonschema.Draft202012Validator(_schema(), format_checker=formats)
+
+
+@cache
+def _quick_check() -> Callable[[Any], bool] | None:
+    """Return what tells at once that a record is valid; False from it means "ask jsonschema"."""
+    try:
+        import jsonschema_rs
+    except ImportError:
+        return None
+    validator = jsonschema_rs.Draft202012Validator(
+        _schema(), formats={"date-time": _is_date_time}, validate_formats=True, offline=True
+    )
+
+    def check(document: Any) -> bool:
+        try:
+            return bool(validator.is_valid(document))
+        except Exception:  # a value that is no JSON: keys that are no text, huge integers, lone surrogates
+            return False
+
+    return check
+
+
+def _is_date_time(value: object) -> bool:
+    """Whether a text names a real moment (30 February is none); the form of it is the schema's pattern."""
+    if not isinstance(value, str):
+        return True
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _path(parts: Any) -> str:
+    path = "".join([f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts])
+    return path.removeprefix(".")
+
+
+def _fault(error: Any) -> Fault:
+    path = _path(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        name = f"{error.instance!s:.100}"
+        return Fault(name, "propertyNames", "is no field of version 1.0")
+    message = str(error.message)
+    if len(message) > _LONGEST:
+        message = f"{message[:200]} ... {message[-80:]}"
+    return Fault(path, str(error.validator), message)
