@@ -1,8 +1,11 @@
 """Cursors: how far a sink has acknowledged each segment, on disk.
 
-One file for each sink, ``cursors/<sink>.cursor``: a first line with the format's name and the CRC-32 of the
-rest, then one JSON object. It is replaced as a whole (temporary file, rename). A cursor that is missing, torn
-or changed counts as no cursor: everything that is in the spool is sent again, and nothing is skipped.
+One file for each sink, ``cursors/<sink>.cursor``, of lines ``toolog-cursor 1 CRC JSON``: CRC is the CRC-32 of
+the JSON in hex, and the last line that is whole tells all. Saving appends a line (one ``write(2)``: a rename
+for each would cost a hundred times as much); when the file has grown, it is replaced by one with a single
+line (temporary file, rename). A torn or changed line counts as not written: the line before it tells less, so
+that more is sent again and nothing is skipped. The JSON is an object with ``sink``, ``marks`` (segment ->
+[end, offset, crc], see ``Mark``) and ``state``.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from urllib.parse import quote
 FOLDER = "cursors"
 SUFFIX = ".cursor"
 _TITLE = b"toolog-cursor 1 "
+_COMPACT_AT = 64 * 1024
+_READ_AT_MOST = 64 << 20
 
 
 class Mark(NamedTuple):
@@ -56,19 +61,11 @@ class Cursor:
         return mark.end if mark else 0
 
     def _load(self) -> None:
-        try:
-            data = self.path.read_bytes()
-        except OSError:
-            return
-        head, _, body = data.partition(b"\n")
-        if head != _TITLE + b"%08x" % zlib.crc32(body):
+        content = _newest(self.path)
+        if content is None:
             return
         try:
-            content = json.loads(body)
-            marks = {
-                str(name): Mark(int(end), int(offset), int(crc))
-                for name, (end, offset, crc) in content["marks"].items()
-            }
+            marks = {str(name): Mark(*map(int, mark)) for name, mark in content["marks"].items()}
             state = content["state"]
         except (ValueError, TypeError, KeyError, AttributeError):
             return
@@ -85,32 +82,48 @@ class Cursor:
         marks = dict(self.marks)
         content = {"sink": self.sink, "marks": marks, "state": self.state}
         body = json.dumps(content, separators=(",", ":")).encode()
-        data = _TITLE + b"%08x\n" % zlib.crc32(body) + body
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
+        # The line feed stands first: what is in front of it may be torn.
+        line = b"\n" + _TITLE + b"%08x " % zlib.crc32(body) + body
         try:
             try:
-                _write(fresh, data, os.O_CREAT | os.O_TRUNC, sync)
+                size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
             except FileNotFoundError:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _write(fresh, data, os.O_CREAT | os.O_TRUNC, sync)
+                size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
+            if size > max(_COMPACT_AT, 8 * len(line)):
+                self._compact(line, sync)
+            elif sync and size == len(line):
+                _sync_folder(self.path.parent)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not self._overwrite(line, sync):
+                return False
+        self.saved = marks
+        return True
+
+    def _compact(self, line: bytes, sync: bool) -> None:
+        """Replace the file by one with a single line; if that fails, the long one stays."""
+        fresh = self.path.with_name(f".{self.path.name}.new")
+        try:
+            _write(fresh, line, os.O_CREAT | os.O_TRUNC, sync)
             os.rename(fresh, self.path)
             if sync:
                 _sync_folder(self.path.parent)
-        except OSError as error:
+        except OSError:
             try:
                 os.unlink(fresh)
             except OSError:
                 pass
-            # On a full disk nothing can be deleted before the cursor is written: use the room that it has. If
-            # that is torn, the checksum tells, and all is sent again.
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                return False
-            try:
-                _write(self.path, data, 0, sync)
-                os.truncate(self.path, len(data))
-            except OSError:
-                return False
-        self.saved = marks
+
+    def _overwrite(self, line: bytes, sync: bool) -> bool:
+        """Use the room that the file has.
+
+        On a full disk nothing can be deleted before the cursor is written.
+        """
+        try:
+            _write(self.path, line, 0, sync)
+            os.truncate(self.path, len(line))
+        except OSError:
+            return False
         return True
 
 
@@ -142,22 +155,45 @@ def load_all(directory: str | os.PathLike[str]) -> Mapping[str, Cursor]:
 
 
 def _sink_of(path: Path) -> str | None:
-    try:
-        content = json.loads(path.read_bytes().partition(b"\n")[2])
-        sink = content["sink"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    content = _newest(path)
+    sink = content.get("sink") if content else None
     return sink if isinstance(sink, str) else None
 
 
-def _write(path: Path, data: bytes, flags: int, sync: bool) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
+def _newest(path: Path) -> dict[str, Any] | None:
+    """Return what the last whole line of a cursor's file says, or None."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            data = os.pread(fd, _READ_AT_MOST, max(0, os.fstat(fd).st_size - _READ_AT_MOST))
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+    for line in reversed(data.split(b"\n")):
+        if not line.startswith(_TITLE):
+            continue
+        crc, _, body = line[len(_TITLE) :].partition(b" ")
+        if crc != b"%08x" % zlib.crc32(body):
+            continue
+        try:
+            content = json.loads(body)
+        except ValueError:
+            continue
+        return content if isinstance(content, dict) else None
+    return None
+
+
+def _write(path: Path, data: bytes, flags: int, sync: bool) -> int:
+    """Write all of ``data`` and return the file's size after it."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags, 0o600)
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(fd, view) :]
         if sync:
             os.fsync(fd)
+        return os.lseek(fd, 0, os.SEEK_CUR)
     finally:
         os.close(fd)
 

@@ -108,6 +108,7 @@ class SpoolReader:
         self._places: dict[str, _Place] = {}
         self._sizes: dict[str, int] = {}
         self._runs: deque[_Run] = deque()
+        self._average = 1024  # bytes between two wanted frames
         self._dirty = False
         self._listed_at = 0.0
         self._listed_ns = 0
@@ -264,7 +265,8 @@ class SpoolReader:
         self, fd: int, name: str, place: _Place, size: int, max_records: int, max_bytes: int
     ) -> list[Frame] | None:
         """Return the frames of one chunk, or None when there is nothing whole to read yet."""
-        wanted = min(CHUNK, max(1 << 16, min(max_bytes, max_records * 4096)))
+        expected = min(max_bytes, max_records * self._average) * 5 // 4
+        wanted = min(CHUNK, max(1 << 16, expected))
         while True:
             data = os.pread(fd, wanted, place.pos)
             if not data:
@@ -291,6 +293,8 @@ class SpoolReader:
             if self.on_damage is not None:
                 self.on_damage(name, found.damaged, found.damaged_bytes)
         self.damaged_bytes += found.damaged_bytes
+        if found.frames:
+            self._average += (found.consumed // len(found.frames) - self._average) // 4
         place.broken = found.broken
         place.pos += found.consumed + skip
         if not found.consumed + skip:
