@@ -17,7 +17,7 @@ class Arguments:
 
     ``tails`` maps a number of positional arguments to the defaults of the remaining parameters: when a call has only
     positional arguments and their number is a key, ``dict(zip(names, args + tails[len(args)]))`` is the answer.
-    ``template`` and ``size`` serve calls with keywords only. Everything else goes through `bind`.
+    Everything else goes through `named`.
     """
 
     __slots__ = ("_defaults", "_keywords", "_positional", "_var_keyword", "_var_positional", "names", "size",
@@ -55,6 +55,14 @@ class Arguments:
                 rest = self.names[given:]
                 if all(name in self._defaults for name in rest):
                     self.tails[given] = tuple(self._defaults[name] for name in rest)
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name; the short way for a call with keywords only, else `bind`."""
+        if not args and self.template is not None:
+            named = {**self.template, **kwargs}
+            if len(named) == self.size:
+                return named
+        return self.bind(args, kwargs)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by name, whatever was given: a wrong call is the function's to refuse, not ours."""

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import asyncio.events
 import inspect
+import itertools
 import logging
 import os
 import threading
 import weakref
+from binascii import hexlify
 from collections.abc import Callable
-from threading import get_ident
-from time import perf_counter_ns, time_ns
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
 from toolog.context import EMPTY, Place, Scope, getrandbits
 from toolog.levels import level_name, tool_logger
 from toolog.settings import capture
-from toolog.snapshot import pack, pack_cut
+from toolog.snapshot import pack
 
 SCHEMA_VERSION = "1.0"
 _running_loop = asyncio.events._get_running_loop
@@ -37,7 +37,7 @@ class Plan(Place):
 
     __slots__ = (
         "__weakref__", "_static", "arguments", "cache", "description", "function", "identify", "logger", "module",
-        "nested", "package_version", "qualname", "type",
+        "nested", "package_version", "qualname", "success", "type",
     )  # fmt: skip
 
     tool_name: str
@@ -71,6 +71,7 @@ class Plan(Place):
         self.logger: logging.Logger = tool_logger(tool_name)
         self.cache: dict[int, bool] = self.logger._cache  # type: ignore[attr-defined]  # what isEnabledFor reads
         self._static: dict[tuple[str, str | None, int], tuple[bytes, int]] = {}
+        self.success = self.static("tool_call_success", "success", 20)
         _plans.add(self)
 
     def enabled(self, level: int) -> bool:
@@ -107,6 +108,9 @@ def refresh_plans() -> None:
     """Forget prepared fields: call it after a change of service name, levels or the like."""
     for plan in list(_plans):
         plan._static.clear()
+        plan.success = plan.static("tool_call_success", "success", 20)
+    Mode.plain = not (capture.capture_output or capture.slow_ms is not None or capture.levels)
+    Mode.max_depth = capture.max_depth
 
 
 def common_fields() -> dict[str, Any]:
@@ -163,63 +167,83 @@ def _packed_task(loop: asyncio.AbstractEventLoop) -> bytes:
     return b"\x83" + packed[1:] + b"\xa4task" + pack(task.get_name())
 
 
+class _Ids:
+    """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look random.
+
+    ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. ``prefix`` is random
+    for the process; a trace made here is the prefix and the root's span, a record's id another prefix and its span.
+    """
+
+    step = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, made odd: neighbours in time lie far apart
+    counter = itertools.count(getrandbits(64), step)
+    prefix = b"%016x" % getrandbits(64)
+
+    @classmethod
+    def reseed(cls) -> None:
+        cls.counter = itertools.count(getrandbits(64), cls.step)
+        cls.prefix = b"%016x" % getrandbits(64)
+
+
+os.register_at_fork(after_in_child=_Ids.reseed)
+_MASK = 2**64 - 1
+
+
+def new_span() -> bytes:
+    """Return a new span id: 16 hex digits, unique in this process and its forks."""
+    return hexlify((next(_Ids.counter) & _MASK).to_bytes(8))
+
+
+class Mode:
+    """Whether calls may take the short way: no option is on that the hot path would have to look at one by one.
+
+    ``refresh_plans`` decides it anew after each change of the settings.
+    """
+
+    plain = True
+    max_depth = 10
+
+
 class Call(Scope):
     """One execution of a tool, from entry to its end; also the scope of what happens inside.
 
     Times are nanoseconds: ``wall`` since the epoch, ``started`` on the monotonic clock. ``input`` is the snapshot of
-    the arguments, taken before the tool ran. ``ended`` is set by the first end that is recorded.
+    the arguments, taken before the tool ran. What few calls need is a class-level default, so that making one
+    writes few attributes.
     """
 
-    __slots__ = ("cuts", "ended", "extra", "input", "instance", "process", "started", "wall")
-
     plan: Plan
+    trace: bytes
+    span: bytes
+    ended = False
+    """Set by the first end that is recorded; a call has one."""
+    extra: dict[str, Any] | None = None
+    """Further content of the record: tool_call_id, attempts, phase ..."""
+    cuts: dict[str, Any] | None = None
+    """What the snapshot of the arguments cut for size."""
+    instance: bytes | None = None
+    """The packed id of the tool instance."""
+    input: bytes
+    wall: int
+    started: int
 
     def __init__(self, plan: Plan, parent: Scope | None) -> None:
         self.plan = plan
         self.parent = parent
-        self.output = None
-        self.ended = False
-        self.extra: dict[str, Any] | None = None  # further content of the record: tool_call_id, stdout, attempts ...
-        self.cuts: dict[str, Any] | None = None
-        self.instance: bytes | None = None
-        self.span = b"%016x" % getrandbits(64)
+        self.span = span = hexlify((next(_Ids.counter) & _MASK).to_bytes(8))
         if parent is None:
-            self.trace = b"%032x" % getrandbits(128)
+            self.trace = _Ids.prefix + span
             self.depth = 0
             self.bag = EMPTY
         else:
-            self.trace = parent.trace or b"%032x" % getrandbits(128)
+            self.trace = parent.trace or _Ids.prefix + span
             self.depth = parent.depth + 1
             self.bag = parent.bag
-        self.muted = get_ident()  # until the tool itself runs, whatever is called is our own doing
-        self.process = packed_process()
+        self.process = _thread.packed if _running_loop() is None else packed_process()
 
     @property
     def parent_span(self) -> bytes | None:
         """The span of the call around this one, or None at the root."""
         return None if self.parent is None else self.parent.span
-
-    def take(self, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Snapshot the arguments by name, and note which instance is called, before the tool runs."""
-        plan = self.plan
-        arguments = plan.arguments
-        if kwargs:
-            template = arguments.template
-            if args or template is None:
-                named = arguments.bind(args, kwargs)
-            else:
-                named = {**template, **kwargs}
-                if len(named) != arguments.size:
-                    named = arguments.bind(args, kwargs)
-        else:
-            tail = arguments.tails.get(len(args))
-            named = arguments.bind(args, kwargs) if tail is None else dict(zip(arguments.names, args + tail))
-        self.input, self.cuts = pack_cut(named, "input")
-        if plan.identify is not None and instance is not None:
-            self.instance = plan.identify(instance)
-        self.wall = time_ns()
-        self.muted = 0
-        self.started = perf_counter_ns()
 
     def add(self, **fields: Any) -> None:
         """Add content fields to the record of this call (they are sanitized like all content)."""

@@ -61,18 +61,17 @@ NOWHERE = Place()
 class Scope:
     """What the next call inherits: ids, depth, the tool or package we are inside of, session and tags."""
 
-    __slots__ = ("bag", "depth", "muted", "output", "parent", "plan", "span", "trace")
+    muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
+    output: Any = None  # what collects the prints of the call
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
-        self.muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
         if parent is None:
             self.trace: bytes | None = None
             self.span: bytes | None = None
             self.depth = -1
             self.plan: Place = NOWHERE
             self.bag = EMPTY
-            self.output: Any = None
         else:
             self.trace = parent.trace
             self.span = parent.span

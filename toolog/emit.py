@@ -22,17 +22,18 @@ LEVELS = {
 }  # fmt: skip
 """Default level of each event; ``capture.levels`` overrides."""
 
-_first: list[Callable[[], None]] = []
+first: list[Callable[[], None]] = []
+"""The hook to run before the first record, while there is one."""
 
 
 def on_first_record(hook: Callable[[], None]) -> None:
     """Run ``hook`` once, before the first record leaves (it may bring up a default configuration)."""
-    _first[:] = [hook]
+    first[:] = [hook]
 
 
 def cancel_first_record() -> None:
     """Forget the hook: somebody configured toolog before the first record."""
-    _first.clear()
+    first.clear()
 
 
 def level_of(event: str) -> int:
@@ -44,8 +45,8 @@ def level_of(event: str) -> int:
 def deliver(logger: logging.Logger, record: ToolRecord) -> None:
     """Hand a record to its logger. Never raises: what a handler breaks is contained and counted."""
     try:
-        if _first:
-            _first.pop()()
+        if first:
+            first.pop()()
         logger.handle(record)
     except Exception as error:
         contain("handler", error)
@@ -89,6 +90,6 @@ def loss_record(
 
 
 __all__ = [
-    "LEVELS", "cancel_first_record", "deliver", "emit_event", "level_name", "level_of", "loss_record",
+    "LEVELS", "cancel_first_record", "deliver", "emit_event", "first", "level_name", "level_of", "loss_record",
     "on_first_record",
 ]  # fmt: skip

@@ -10,7 +10,6 @@ A formatter of anybody's that asks for ``record.__dict__``, ``getMessage()`` or 
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import struct
@@ -20,7 +19,7 @@ from typing import Any, ClassVar
 
 import ormsgpack
 
-from toolog.call import Call, common_fields, pack_pairs, packed_process
+from toolog.call import Call, common_fields, new_span, pack_pairs, packed_process
 from toolog.context import Scope, current, getrandbits
 from toolog.faults import describe_error, safe_text
 from toolog.levels import ROOT, level_name
@@ -32,95 +31,86 @@ _COUNTS = [number.to_bytes(1) for number in range(0x80, 0x90)] + [
 ]
 """The head of a MessagePack map of n pairs."""
 
-_CALL = (
-    b"\xa9record_id\xd9\x20%b\xa9timestamp\xbb%b\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b\xa9parent_id%b"
-    b"\xa5depth%b\xa7process%b"
+_INFO = 20
+_DURATION = b"\xabduration_ms\xcb"
+# One bytes.__mod__ costs half of joining the same pieces. The commonest record, the success of a root call, has a
+# form of its own; all others fill in the other one.
+_ROOT = (
+    b"%b%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b"
+    b"\xa9parent_id\xc0\xa5depth\x00\xa7process%b" + _DURATION + b"%b%b"
 )
-_NIL = b"\xc0"
-
-
-class _Ids:
-    """Record ids: 80 random bits for the process, then a counter (``next`` on it is atomic)."""
-
-    prefix = b"%020x" % getrandbits(80)
-    counter = itertools.count(1)
-
-    @classmethod
-    def reseed(cls) -> None:
-        cls.prefix = b"%020x" % getrandbits(80)
-        cls.counter = itertools.count(1)
-
-
-os.register_at_fork(after_in_child=_Ids.reseed)
+_ANY = (
+    b"%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b"
+    b"\xa9parent_id%b\xa5depth%b\xa7process%b%b%b"
+)
 
 
 def new_record_id() -> bytes:
     """Return a new record id: 32 hex digits, unique across processes and hosts."""
-    return b"%b%012x" % (_Ids.prefix, next(_Ids.counter))
+    return _PREFIXES[0] + new_span()
+
+
+_PREFIXES: list[bytes] = []
+
+
+def _reseed() -> None:
+    _PREFIXES[:] = [b"%016x" % getrandbits(64) for _ in range(3)]
+
+
+_reseed()
+os.register_at_fork(after_in_child=_reseed)
 
 
 _second: tuple[int, bytes] = (-1, b"")
 
 
+def _date(seconds: int) -> bytes:
+    """Return ``YYYY-MM-DDTHH:MM:SS.`` in UTC; computed once a second."""
+    global _second
+    _second = (seconds, time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds)).encode())
+    return _second[1]
+
+
 def stamp(nanoseconds: int) -> bytes:
     """Return RFC 3339 in UTC with microseconds, 27 bytes, from nanoseconds since the epoch."""
-    global _second
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    cached = _second
-    if cached[0] != seconds:
-        cached = _second = (seconds, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode())
-    return b"%b.%06dZ" % (cached[1], rest // 1000)
+    return b"%b%06dZ" % (_date(seconds), rest // 1000)
 
 
-def _small(number: int) -> bytes:
-    return number.to_bytes(1) if 0 <= number < 128 else ormsgpack.packb(number)
+_SMALL = [number.to_bytes(1) for number in range(128)]
+"""Integers below 128 are their own MessagePack."""
 
 
 class ToolRecord(logging.LogRecord):
     """One event of toolog on its way through `logging`.
 
     ``toolog_event`` is the event's name; ``toolog_sanitizer`` the sanitizer that a filter stamped on it, if any.
+    What most records never need is a class-level default, so that making one writes few attributes.
     """
-
-    __slots__ = (
-        "_call", "_cuts", "_duration", "_extra", "_head", "_head_count", "_sealed", "_status", "_tail", "_tail_count",
-        "levelno", "name", "toolog_event", "toolog_sanitizer",
-    )  # fmt: skip
 
     sealer: ClassVar[Callable[[ToolRecord], bytes] | None] = None
     """Makes the sanitized document; set by ``toolog.sanitize.seal``. Without it content is withheld."""
 
-    def __init__(self, name: str, levelno: int, event: str) -> None:
-        self.name = name
-        self.levelno = levelno
-        self.toolog_event = event
-        self.toolog_sanitizer: Any = None
-        self._sealed: bytes | None = None
-        self._call: Call | None = None
-        self._head = self._tail = b""
-        self._head_count = self._tail_count = 0
+    toolog_sanitizer: Any = None
+    _sealed: bytes | None = None
+    _head: bytes = b""
+    _head_count: int = 0
 
-    @classmethod
-    def of_call(
-        cls, call: Call, event: str, levelno: int, status: str | None, duration: int | None, tail: bytes, count: int
-    ) -> ToolRecord:
-        """Make the record of a call. ``tail`` holds its ``count`` packed content pairs beside ``input``.
+    def __init__(
+        self, call: Call | None, event: str, levelno: int, status: str | None, duration: int | None, tail: bytes,
+        count: int,
+    ) -> None:  # fmt: skip
+        """Make the record of a call; ``tail`` holds its ``count`` packed content pairs beside ``input``.
 
-        ``duration`` is nanoseconds, None for a start.
+        ``duration`` is nanoseconds, None for a start. Records without a call are made by `make_record`.
         """
-        self = cls.__new__(cls)
-        plan = call.plan
-        self.name = plan.logger.name
-        self.levelno = levelno
-        self.toolog_event = event
-        self.toolog_sanitizer = None
-        self._sealed = None
         self._call = call
+        self.toolog_event = event
+        self.levelno = levelno
         self._status = status
         self._duration = duration
         self._tail = tail
         self._tail_count = count
-        return self
 
     # -- assembling ---------------------------------------------------------------------------------------------
 
@@ -138,22 +128,37 @@ class ToolRecord(logging.LogRecord):
         if call is None:
             return self._head, self._head_count
         static, count = call.plan.static(self.toolog_event, self._status, self.levelno)
-        parent = call.parent
-        parent_span = _NIL if parent is None or parent.span is None else b"\xb0" + parent.span
-        head = static + _CALL % (
-            new_record_id(), stamp(call.wall), call.trace, call.span, parent_span, _small(call.depth), call.process,
+        parent, duration = call.parent, self._duration
+        seconds, rest = divmod(call.wall, 1_000_000_000)
+        head = _ANY % (
+            static,
+            _PREFIXES[2 if duration is None else 1], call.span,
+            _second[1] if _second[0] == seconds else _date(seconds), rest // 1000,
+            call.trace,
+            call.span,
+            b"\xc0" if parent is None or parent.span is None else b"\xb0" + parent.span,
+            _SMALL[call.depth] if call.depth < 128 else ormsgpack.packb(call.depth),
+            call.process,
+            b"" if duration is None else _DURATION + _pack_double(duration / 1e6),
+            b"" if call.instance is None else b"\xabinstance_id" + call.instance,
         )  # fmt: skip
-        count += 7
-        if self._duration is not None:
-            head += b"\xabduration_ms\xcb" + _pack_double(self._duration / 1e6)
-            count += 1
-        if call.instance is not None:
-            head += b"\xabinstance_id" + call.instance
-            count += 1
-        return head, count
+        return head, count + 7 + (duration is not None) + (call.instance is not None)
 
     def assemble(self, tail: bytes, count: int, masked: dict[str, int] | None = None) -> bytes:
         """Return the whole document as one MessagePack map, from a sanitized tail of ``count`` pairs."""
+        call = self._call
+        if (
+            call is not None and call.parent is None and self._status == "success" and self.levelno == _INFO
+            and call.instance is None and masked is None
+        ):  # fmt: skip
+            static, static_count = call.plan.success
+            seconds, rest = divmod(call.wall, 1_000_000_000)
+            second = _second
+            return _ROOT % (
+                _COUNTS[static_count + 8 + count], static, _PREFIXES[1], call.span,
+                second[1] if second[0] == seconds else _date(seconds), rest // 1000, call.trace, call.span,
+                call.process, _pack_double(self._duration / 1e6), tail,  # type: ignore[operator]
+            )  # fmt: skip
         head, head_count = self.head()
         if masked:
             tail += b"\xa6masked" + ormsgpack.packb(masked)
@@ -198,6 +203,8 @@ class ToolRecord(logging.LogRecord):
         """Give the standard attributes of a LogRecord when somebody asks; the hot path never does."""
         if name.startswith("_"):
             raise AttributeError(name)
+        if name == "name":
+            return ROOT if self._call is None else self._call.plan.logger.name
         try:
             return self._standard()[name]
         except KeyError:
@@ -220,7 +227,8 @@ class ToolRecord(logging.LogRecord):
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         """The attributes that a formatter sees: the standard ones, sanitized, and ``toolog``, the whole document."""
-        return {**self._standard(), **_real_dict(self)}
+        added = {key: value for key, value in _real_dict(self).items() if not key.startswith("_")}
+        return {**self._standard(), **added}
 
     def __repr__(self) -> str:
         return f"<ToolRecord {self.toolog_event} {self.name}>"
@@ -255,7 +263,8 @@ def make_record(
     ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer must read,
     ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default: now).
     """
-    record = ToolRecord(logger, levelno, event)
+    record = ToolRecord(None, event, levelno, None, None, b"", 0)
+    record.name = logger
     head: dict[str, Any] = {
         **common_fields(),
         "record_id": new_record_id().decode(),

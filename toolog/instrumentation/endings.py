@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from time import perf_counter_ns
+from threading import get_ident
+from time import perf_counter_ns, time_ns
 from typing import Any
 
 import ormsgpack
 
-from toolog.call import Call
+from toolog import context
+from toolog.call import Call, Plan
 from toolog.context import Scope
 from toolog.emit import deliver, level_of
 from toolog.errors import CallDepthExceeded
 from toolog.faults import describe_error
+from toolog.instrumentation import capture_output
 from toolog.record import ToolRecord
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
@@ -27,7 +30,7 @@ def start(call: Call) -> None:
         level = level_of("tool_call_start")
         if call.plan.enabled(level):
             tail, number = _content(call, {})
-            record = ToolRecord.of_call(call, "tool_call_start", level, None, None, tail, number)
+            record = ToolRecord(call, "tool_call_start", level, None, None, tail, number)
             deliver(call.plan.logger, record)
     except Exception as error:
         contain("record", error)
@@ -58,6 +61,7 @@ def finish(
     if call.ended:
         return
     call.ended = True
+    call.muted = get_ident()  # what is called from here on, on this thread, is our own doing
     try:
         level = level_of(event)
         if capture.slow_ms is not None and event == "tool_call_success" and duration > capture.slow_ms * 1e6:
@@ -73,9 +77,11 @@ def finish(
         if output is not None:
             tail = b"\xa6output" + output + tail
             number += 1
-        deliver(call.plan.logger, ToolRecord.of_call(call, event, level, status, duration, tail, number))
+        deliver(call.plan.logger, ToolRecord(call, event, level, status, duration, tail, number))
     except Exception as trouble:
         contain("record", trouble)
+    finally:
+        call.muted = 0
 
 
 def fail(call: Call, error: BaseException, duration: int | None = None) -> None:
@@ -126,9 +132,31 @@ def too_deep(call: Call) -> CallDepthExceeded | None:
     return error
 
 
-def reentered(scope: Scope) -> None:
-    """Count a call that recording itself made (a handler that uses an instrumented client, say): not recorded."""
+def reentered(scope: Scope) -> bool:
+    """Whether recording itself makes this call (a handler that uses an instrumented client, say): counted, not recorded.
+
+    Only on the thread that records: another thread that works for the same call is the agent's.
+    """
+    if scope.muted != get_ident():
+        return False
     count("reentrant")
+    return True
+
+
+def wanted(plan: Plan) -> bool:
+    """Whether a call must be watched: its failure would be recorded. Also fills the cache that the hot path reads."""
+    return plan.enabled(20) or plan.enabled(40)
+
+
+def prepare(call: Call) -> CallDepthExceeded | None:
+    """Do before a call what only some settings ask for; the answer, if any, is to be raised instead of calling."""
+    if context.bridge is not None:
+        context.bridge.adopt(call)
+    if capture.capture_output:
+        capture_output.collect(call)
+    call.wall, call.started = time_ns(), perf_counter_ns()
+    start(call)
+    return too_deep(call) if call.depth > capture.max_depth else None
 
 
 def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:

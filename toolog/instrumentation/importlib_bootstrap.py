@@ -13,18 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import copy_context
 from threading import get_ident
-from time import perf_counter_ns
+from time import perf_counter_ns, time_ns
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from toolog import context, emit
-from toolog.call import Call, Plan
+from toolog.call import Call, Mode, Plan
 from toolog.context import HOLD, current, pop
-from toolog.instrumentation import capture_output
-from toolog.instrumentation.endings import fail, reentered, start, succeed, too_deep
+from toolog.emit import deliver, first
+from toolog.errors import CallDepthExceeded
+from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, wanted
 from toolog.instrumentation.streams import follow
 from toolog.record import ToolRecord
-from toolog.settings import capture
 from toolog.snapshot import pack_cut
 from toolog.stats import contain
 
@@ -33,66 +32,56 @@ Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], A
 LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType})
 """Results that are still to run: their record ends with them. Decided by the result, never by the function."""
 
-DEBUG, INFO, ERROR = 10, 20, 40
+DEBUG, INFO = 10, 20
 
 
 def make_wrapper(plan: Plan) -> Wrapper:
     """Return the wrapper of a tool, in wrapt's form ``(wrapped, instance, args, kwargs)``."""
-    enabled = plan.cache.get
-    check = plan.enabled
-    package = plan.package
-    nested = plan.nested
-    logger = plan.logger
-    get = current.get
-    settings = capture
-    of_call = ToolRecord.of_call
-    deliver = emit.deliver
+    enabled = plan.cache.get  # what Logger.isEnabledFor reads, without its call
+    package = None if plan.nested else plan.package
+    names, tails, identify = plan.arguments.names, plan.arguments.tails, plan.identify
+    handle = plan.logger.handle
+    get, put, back = current.get, current.set, current.reset
 
     def toolog_wrapper(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
-            # Nothing is recorded when not even a failure would be; the cache is the one that isEnabledFor reads.
-            if not (enabled(ERROR) or (enabled(ERROR) is None and check(ERROR))):
+            if not (enabled(INFO) or wanted(plan)):
                 return_plain = True
             else:
                 parent = get()
-                return_plain = False
-                if parent is not None:
-                    if parent.muted and parent.muted == get_ident():
-                        reentered(parent)
-                        return_plain = True
-                    elif not nested and parent.plan.package is package:
-                        return_plain = True
-            if not return_plain:
-                call = Call(plan, parent)
-                if HOLD:
-                    held = copy_context()
-                token = current.set(call)
-                try:
-                    if context.bridge is not None:
-                        _join(call, parent)
-                    if settings.capture_output:
-                        capture_output.collect(call)
-                    call.take(instance, args, kwargs)
-                    if enabled(DEBUG) or (enabled(DEBUG) is None and check(DEBUG)):
-                        start(call)
-                    refusal = too_deep(call) if call.depth > settings.max_depth else None
-                except BaseException:
-                    pop(token)
-                    raise
+                return_plain = parent is not None and (
+                    (parent.plan.package is package and package is not None) or (parent.muted != 0 and reentered(parent))
+                )
+                if not return_plain:
+                    call = Call(plan, parent)
+                    tail = None if kwargs else tails.get(len(args))
+                    if tail is not None:
+                        call.input, cuts = pack_cut(dict(zip(names, args + tail)), "input")
+                    else:
+                        call.input, cuts = pack_cut(plan.arguments.named(args, kwargs), "input")
+                    if identify is not None and instance is not None:
+                        call.instance = identify(instance)
+                    if cuts is not None or not Mode.plain or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
+                        call.cuts = cuts
+                        refusal = prepare(call)
+                        if refusal is not None:
+                            raise refusal
+                    if HOLD:
+                        held = copy_context()
+                    token = put(call)
+                    call.wall = time_ns()
+                    call.started = perf_counter_ns()
+        except CallDepthExceeded:
+            raise
         except Exception as trouble:
             contain("capture", trouble)
             return_plain = True
         if return_plain:
             return wrapped(*args, **kwargs)
-        if refusal is not None:
-            pop(token)
-            raise refusal
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            call.muted = get_ident()
             fail(call, error)
-            call.muted = 0
             pop(token)
             raise
         duration = perf_counter_ns() - call.started
@@ -100,55 +89,28 @@ def make_wrapper(plan: Plan) -> Wrapper:
             pop(token)
             return follow(call, result)
         try:
-            call.muted = get_ident()
-            if (
-                call.extra is None
-                and call.output is None
-                and call.cuts is None
-                and settings.slow_ms is None
-                and call.depth <= settings.max_depth
-                and not settings.levels
-            ):
-                if enabled(INFO) or (enabled(INFO) is None and check(INFO)):
-                    output, cuts = pack_cut(result, "output")
-                    if cuts is None:
-                        call.ended = True
-                        deliver(
-                            logger,
-                            of_call(call, "tool_call_success", INFO, "success", duration, b"\xa6output" + output, 1),
-                        )
+            if enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
+                output, cuts = pack_cut(result, "output")
+                if cuts is None and call.cuts is None:
+                    call.ended = True
+                    call.muted = get_ident()
+                    record = ToolRecord(call, "tool_call_success", INFO, "success", duration, b"\xa6output" + output, 1)
+                    if first:
+                        deliver(plan.logger, record)
                     else:
-                        succeed(call, result, duration)
+                        handle(record)
+                    call.muted = 0
+                else:
+                    finish(call, "tool_call_success", "success", duration, output, cuts)
             else:
                 succeed(call, result, duration)
-            call.muted = 0
+            if HOLD:
+                held = copy_context()  # noqa: F841 - holding it is its purpose, see context.push
+            back(token)
         except Exception as trouble:
-            contain("record", trouble)
             call.muted = 0
-        if HOLD:
-            held = copy_context()  # noqa: F841 - holding it is its purpose, see context.push
-        try:
-            current.reset(token)
-        except ValueError:
+            contain("record", trouble)
             pop(token)
         return result
 
     return toolog_wrapper
-
-
-def _join(call: Call, parent: Any) -> None:
-    bridge = context.bridge
-    assert bridge is not None
-    outside = bridge.parent(parent)
-    if outside is not None:
-        call.trace, call.parent = outside[0], _Outside(parent, outside)
-
-
-class _Outside(context.Scope):
-    """A span of another tracing library, as the parent of a call."""
-
-    __slots__ = ()
-
-    def __init__(self, parent: context.Scope | None, ids: tuple[bytes, bytes]) -> None:
-        super().__init__(parent)
-        self.trace, self.span = ids

@@ -1,0 +1,92 @@
+"""Exceptions as plain data."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolog.faults import describe_error, safe_text
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except BaseException as caught:
+        return caught
+
+
+def test_type_message_and_stack() -> None:
+    """An exception gives its qualified type, its text, and frames without their source lines."""
+    described = describe_error(raised(ValueError("bad input")))
+    assert described["type"] == "ValueError"
+    assert described["message"] == "bad input"
+    assert described["stack"].endswith("in raised")
+    assert "raise error" not in described["stack"]
+
+
+def test_causes_are_chained() -> None:
+    """Causes and implicit contexts follow in order; a suppressed context does not."""
+    try:
+        try:
+            raise KeyError("inner")
+        except KeyError as inner:
+            raise RuntimeError("outer") from inner
+    except RuntimeError as outer:
+        assert [link["type"] for link in describe_error(outer)["chain"]] == ["KeyError"]
+    try:
+        try:
+            raise KeyError("hidden")
+        except KeyError:
+            raise RuntimeError("alone") from None
+    except RuntimeError as alone:
+        assert "chain" not in describe_error(alone)
+
+
+def test_a_chain_that_bites_its_tail_ends() -> None:
+    """A cycle of causes is followed once."""
+    first, second = ValueError("1"), ValueError("2")
+    first.__cause__, second.__cause__ = second, first
+    assert [link["message"] for link in describe_error(first)["chain"]] == ["2"]
+
+
+def test_groups_name_their_members() -> None:
+    """The members of an exception group stand in its chain."""
+    group = ExceptionGroup("two", [ValueError("a"), TypeError("b")])
+    assert [link["type"] for link in describe_error(group)["chain"]] == ["ValueError", "TypeError"]
+
+
+def test_deep_stacks_are_bounded() -> None:
+    """A recursion of a thousand frames keeps its first and last frames and says how many are missing."""
+
+    def dig(depth: int) -> None:
+        if depth == 0:
+            raise RecursionError("bottom")
+        dig(depth - 1)
+
+    with pytest.raises(RecursionError) as caught:
+        dig(400)
+    lines = describe_error(caught.value)["stack"].splitlines()
+    assert len(lines) < 60
+    assert any("more frames" in line for line in lines)
+
+
+class Hostile(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    @property
+    def __cause__(self) -> BaseException:  # type: ignore[override]
+        raise RuntimeError("no cause")
+
+
+def test_hostile_exceptions_do_not_raise() -> None:
+    """An exception whose own methods raise is described by its type."""
+    described = describe_error(Hostile("secret"))
+    assert described["type"].endswith("Hostile")
+    assert described["message"] == "[no text: RuntimeError]"
+
+
+def test_long_texts_are_bounded() -> None:
+    """A message of a megabyte is cut, and the cut is told."""
+    text = safe_text(lambda: "x" * 1_000_000)
+    assert len(text) < 10_000
+    assert text.endswith("more characters]")

@@ -1,0 +1,74 @@
+"""Levels of tools."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import toolog
+from toolog import levels
+from toolog.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _restore() -> Iterator[None]:
+    root = logging.getLogger(levels.ROOT)
+    before, rules = root.level, list(levels._rules)
+    yield
+    root.setLevel(before)
+    levels._rules[:] = rules
+    for logger in levels._loggers.values():
+        logger.setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(("given", "number"), [("debug", 10), ("WARN", 30), (" Info ", 20), (25, 25), ("15", 15)])
+def test_levels_by_name_or_number(given: int | str, number: int) -> None:
+    """A level is a standard name in any case, or a number."""
+    assert levels.parse_level(given) == number
+
+
+@pytest.mark.parametrize("wrong", ["DEBUGG", "loud", True, None, 1.5])
+def test_unknown_levels_are_refused(wrong: object) -> None:
+    """What is no level is a ConfigError; a near miss names the level that was meant."""
+    with pytest.raises(ConfigError, match="is no level"):
+        levels.parse_level(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="did you mean 'DEBUG'"):
+        levels.parse_level("DEBUGG")
+
+
+def test_set_level_for_tools_by_glob() -> None:
+    """A glob sets the level of the tools there are and of those that come later, and tells which it changed."""
+    early = levels.tool_logger("pay.early")
+    assert toolog.set_level("DEBUG", tool="pay.*") == ["pay.early"]
+    late = levels.tool_logger("pay.late")
+    assert early.level == late.level == logging.DEBUG
+    assert levels.tool_logger("other.tool").level == logging.NOTSET
+
+
+def test_set_level_for_all_ends_earlier_rules() -> None:
+    """Without a glob the level holds for all tools, also those that had a level of their own."""
+    one = levels.tool_logger("pay.one")
+    toolog.set_level("ERROR", tool="pay.one")
+    toolog.set_level("WARNING")
+    assert one.getEffectiveLevel() == logging.WARNING
+
+
+def test_any_number_has_a_standard_name() -> None:
+    """A number between two levels is told by the lower one's name."""
+    assert [levels.level_name(n) for n in (0, 10, 25, 30, 99)] == ["DEBUG", "DEBUG", "INFO", "WARNING", "CRITICAL"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [({}, "20"), ({"LOG_LEVEL": "debug"}, "10"), ({"TOOLOG_LEVEL": "ERROR", "LOG_LEVEL": "DEBUG"}, "40"),
+     ({"LOG_LEVEL": "chatty"}, "20")],
+)  # fmt: skip
+def test_start_level_comes_from_the_environment(environment: dict[str, str], expected: str) -> None:
+    """TOOLOG_LEVEL sets the level at start, else LOG_LEVEL where it holds a level, else INFO."""
+    code = "from toolog.levels import tool_logger as t; print(t('x').getEffectiveLevel())"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected

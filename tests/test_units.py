@@ -1,0 +1,46 @@
+"""Sizes and durations."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolog.errors import ConfigError
+from toolog.units import parse_duration, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("16 MiB", 16 * 2**20), ("1GiB", 2**30), ("2 kB", 2000), ("1_000", 1000), (512, 512), ("1.5 KiB", 1536)],
+)
+def test_sizes(text: object, size: int) -> None:
+    """A size is a number of bytes or a number with a unit, with or without a space."""
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5 s", 5.0), ("250ms", 0.25), ("7 days", 604800.0), ("10 min", 600.0), (2.5, 2.5), ("1 h", 3600.0)],
+)
+def test_durations(text: object, seconds: float) -> None:
+    """A duration is a number of seconds or a number with a unit."""
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("wrong", ["", "MiB", "5 parsecs", "-1 s", -1, True, None, "nan", float("inf"), [], "1..2 s"])
+def test_nonsense_is_refused(wrong: object) -> None:
+    """What is no size or duration is a ConfigError that names the setting and shows an example."""
+    with pytest.raises(ConfigError, match=r"queue\.timeout"):
+        parse_duration(wrong, "queue.timeout")
+    with pytest.raises(ConfigError, match="spool.max_size"):
+        parse_size(wrong, "spool.max_size")
+
+
+@given(st.text())
+def test_any_text_is_a_number_or_a_config_error(text: str) -> None:
+    """Whatever the text, the answer is a number that is not negative, or a ConfigError."""
+    try:
+        assert parse_size(text) >= 0
+    except ConfigError:
+        pass
