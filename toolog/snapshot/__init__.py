@@ -18,6 +18,7 @@ from typing import Any
 import ormsgpack
 
 from toolog.settings import capture
+from toolog.snapshot import builtin as _builtin
 from toolog.snapshot import libraries as _libraries
 from toolog.snapshot import stdlib as _stdlib
 from toolog.snapshot.cut import fit
@@ -34,7 +35,7 @@ _EXACT = (
     | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
     | ormsgpack.OPT_PASSTHROUGH_UUID
 )
-_TABLES = (_libraries, _stdlib)  # importing them fills the table of types
+_TABLES = (_builtin, _libraries, _stdlib)  # importing them fills the table of types
 
 
 def plain(value: Any, *, limits: Limits | None = None) -> Any:

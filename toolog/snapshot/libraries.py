@@ -19,7 +19,7 @@ from toolog.snapshot.shapes import (
     described,
     maker_of,
     shape_of,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from toolog.snapshot.walk import Walk
@@ -150,14 +150,21 @@ def _proxy(value: Any, walk: Walk) -> Shape:
 
 NAMED.update(
     {
-        "numpy.generic": _scalar, "numpy.ndarray": _ndarray, "pandas.DataFrame": _frame, "pandas.Series": _series,
-        "pandas.Index": _index, "pandas.core.frame.DataFrame": _frame, "pandas.core.series.Series": _series,
+        "numpy.generic": _scalar,
+        "numpy.ndarray": _ndarray,
+        "pandas.DataFrame": _frame,
+        "pandas.Series": _series,
+        "pandas.Index": _index,
+        "pandas.core.frame.DataFrame": _frame,
+        "pandas.core.series.Series": _series,
         "pandas.core.indexes.base.Index": _index,
         "pandas._libs.tslibs.nattype.NaTType": lambda value, walk: "NaT",
         "pandas._libs.missing.NAType": lambda value, walk: "NA",
         "pandas.api.typing.NaTType": lambda value, walk: "NaT",
         "pandas.api.typing.NAType": lambda value, walk: "NA",
-        "pydantic.main.BaseModel": _model, "_wrappers.ObjectProxy": _proxy, "wrapt._wrappers.ObjectProxy": _proxy,
+        "pydantic.main.BaseModel": _model,
+        "_wrappers.ObjectProxy": _proxy,
+        "wrapt._wrappers.ObjectProxy": _proxy,
     }
-)  # fmt: skip
+)
 PLACES.update({"_wrappers.ObjectProxy": "wrapt._wrappers"})

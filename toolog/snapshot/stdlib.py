@@ -12,7 +12,7 @@ from toolog.snapshot.shapes import (
     Shape,
     described,
     unknown_object,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from toolog.snapshot.walk import Walk
@@ -199,17 +199,42 @@ def _mock(value: Any, walk: Walk) -> Shape:
 
 NAMED.update(
     {
-        "datetime.datetime": _datetime, "datetime.date": _date, "datetime.time": _time,
-        "datetime.timedelta": _timedelta, "datetime.timezone": _exact_str, "decimal.Decimal": _decimal,
-        "fractions.Fraction": _fraction, "uuid.UUID": _uuid, "pathlib.PurePath": _path,
-        "pathlib._local.PurePath": _path, "zoneinfo.ZoneInfo": _zone_info, "re.Pattern": _pattern, "re.Match": _match,
-        "array.array": _array, "sqlite3.Row": _row, "weakref.ReferenceType": _weakref,
+        "datetime.datetime": _datetime,
+        "datetime.date": _date,
+        "datetime.time": _time,
+        "datetime.timedelta": _timedelta,
+        "datetime.timezone": _exact_str,
+        "decimal.Decimal": _decimal,
+        "fractions.Fraction": _fraction,
+        "uuid.UUID": _uuid,
+        "pathlib.PurePath": _path,
+        "pathlib._local.PurePath": _path,
+        "zoneinfo.ZoneInfo": _zone_info,
+        "re.Pattern": _pattern,
+        "re.Match": _match,
+        "array.array": _array,
+        "sqlite3.Row": _row,
+        "weakref.ReferenceType": _weakref,
         "unittest.mock.NonCallableMock": _mock,
-        **{f"ipaddress.IPv{version}{kind}": _exact_str for version in "46"
-           for kind in ("Address", "Network", "Interface")},
-        **{f"urllib.parse.{name}": _split_url for name in
-           ("SplitResult", "ParseResult", "DefragResult", "SplitResultBytes", "ParseResultBytes", "DefragResultBytes")},
-        **{f"_io.{name}": _file for name in
-           ("TextIOWrapper", "BufferedReader", "BufferedWriter", "BufferedRandom", "FileIO")},
+        **{
+            f"ipaddress.IPv{version}{kind}": _exact_str
+            for version in "46"
+            for kind in ("Address", "Network", "Interface")
+        },
+        **{
+            f"urllib.parse.{name}": _split_url
+            for name in (
+                "SplitResult",
+                "ParseResult",
+                "DefragResult",
+                "SplitResultBytes",
+                "ParseResultBytes",
+                "DefragResultBytes",
+            )
+        },
+        **{
+            f"_io.{name}": _file
+            for name in ("TextIOWrapper", "BufferedReader", "BufferedWriter", "BufferedRandom", "FileIO")
+        },
     }
-)  # fmt: skip
+)
