@@ -1,14 +1,16 @@
 """What a tool prints during its call: a context-aware stream in place of ``sys.stdout`` and ``sys.stderr``.
 
-A `Tap` stands on top of whatever stream is there. It writes through to it, unchanged, and what is written while a call
-is current is also collected for that call's record: separately for concurrent threads and tasks, and for a call inside
-a call. Writes to ``sys.stdout.buffer`` count too. Where no call is current a write costs one look more.
+A `Tap` stands on top of whatever stream is there. It writes through to it, unchanged, and what is written
+while a call is current is also collected for that call's record: separately for concurrent threads and tasks,
+and for a call inside a call. Writes to ``sys.stdout.buffer`` count too. Where no call is current a write
+costs one look more.
 
-Other replacements coexist: one put on top later (``contextlib.redirect_stdout``, pytest's ``capsys``) is tapped when
-the next call begins, and restoring what was there before removes that tap with it.
+Other replacements coexist: one put on top later (``contextlib.redirect_stdout``, pytest's ``capsys``) is
+tapped when the next call begins, and restoring what was there before removes that tap with it.
 
-Not seen: what C code or a child process writes to the file descriptor, and writes through a reference to the stream
-taken before the first tap (a ``logging.StreamHandler`` made earlier; its lines are log records anyway).
+Not seen: what C code or a child process writes to the file descriptor, and writes through a reference to the
+stream taken before the first tap (a ``logging.StreamHandler`` made earlier; its lines are log records
+anyway).
 """
 
 from __future__ import annotations
@@ -131,8 +133,8 @@ class Tap:
         object.__setattr__(self, "_toolog_stream", stream)
         object.__setattr__(self, "_toolog_name", name)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]  # what isinstance falls back to
+    def __class__(self) -> type:
         return type(self._toolog_stream)
 
     def __getattr__(self, name: str) -> Any:

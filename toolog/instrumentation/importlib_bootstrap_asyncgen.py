@@ -1,9 +1,9 @@
 """Async generators that a tool returned: a transparent proxy, and one for each of its awaitable steps.
 
-The original registers itself with ``sys.set_asyncgen_hooks`` as it always does: an event loop that closes it (after a
-``break``, at its own end) closes the original. When the proxy is dropped its record ends as ``closed``, and the
-original is let go with its call current: asyncio copies the context for the task that closes it, so what the tool's
-cleanup calls is still a child of its call.
+The original registers itself with ``sys.set_asyncgen_hooks`` as it always does: an event loop that closes it
+(after a ``break``, at its own end) closes the original. When the proxy is dropped its record ends as
+``closed``, and the original is let go with its call current: asyncio copies the context for the task that
+closes it, so what the tool's cleanup calls is still a child of its call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from toolog.call import Call
 from toolog.context import current, pop, push
-from toolog.instrumentation.importlib_bootstrap_streams import Lazy, enter_bridge, leave_bridge
+from toolog.instrumentation.importlib_bootstrap_streams import Lazy
 from toolog.instrumentation.stream_record import Items, end
 
 
@@ -54,7 +54,7 @@ class AsyncGeneratorProxy(Lazy):
 
 
 class Step:
-    """One awaitable step of an async generator: what ``__anext__``, ``asend``, ``athrow`` and ``aclose`` return."""
+    """One awaitable step of an async generator: what ``__anext__``, ``asend`` and their like return."""
 
     __slots__ = ("__weakref__", "_closing", "_inner", "_stream")
 
@@ -63,8 +63,8 @@ class Step:
         self._inner = inner
         self._closing = closing
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]  # what isinstance falls back to
+    def __class__(self) -> type:
         return type(self._inner)
 
     def __getattr__(self, name: str) -> Any:
@@ -98,7 +98,6 @@ class Step:
         stream = self._stream
         call = stream._toolog_call
         token = push(stream._toolog_scope or call)
-        seen = enter_bridge(call)
         try:
             return step(*args)
         except StopIteration as stop:  # the step is done: its value is an item
@@ -112,7 +111,6 @@ class Step:
             raise
         finally:
             stream._toolog_scope = current.get() or call
-            leave_bridge(seen)
             pop(token)
 
 

@@ -1,12 +1,13 @@
 """Generators and coroutines that a tool returned: transparent proxies whose record ends with them.
 
-The tool's call is the current scope only while the tool's own code runs: it is set before each step and taken back
-after it, in whatever context, task or thread that step runs. What the tool's code left current (``toolog.bind`` across
-a ``yield``) is kept for its next step.
+The tool's call is the current scope only while the tool's own code runs: it is set before each step and taken
+back after it, in whatever context, task or thread that step runs. What the tool's code left current
+(``toolog.bind`` across a ``yield``) is kept for its next step.
 
-A proxy answers ``__class__`` with the original's type, so ``isinstance``, `inspect` and the abstract classes see that;
-all attributes come from the original (``gi_frame``, ``cr_await``, ``__name__``). Why these are Python classes, and what
-they cost: docs/decisions/stream-proxies.md. For the file's name see `toolog.instrumentation.importlib_bootstrap`.
+A proxy answers ``__class__`` with the original's type, so ``isinstance``, `inspect` and the abstract classes
+see that; all attributes come from the original (``gi_frame``, ``cr_await``, ``__name__``). Why these are
+Python classes, and what they cost: docs/decisions/stream-proxies.md. For the file's name see
+`toolog.instrumentation.importlib_bootstrap`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from time import perf_counter_ns
 from types import CoroutineType, GeneratorType
 from typing import Any
 
-from toolog import context
 from toolog.call import Call
 from toolog.context import HOLD, Scope, current, pop, push
 from toolog.instrumentation.stream_record import Items, end, returned
@@ -42,8 +42,8 @@ class Lazy:
         )
         self._toolog_items: Items | None = None
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]  # what isinstance falls back to
+    def __class__(self) -> type:
         return self._toolog_type
 
     def __getattr__(self, name: str) -> Any:
@@ -72,7 +72,6 @@ class Lazy:
     def _toolog_step(self, step: Callable[..., Any], *args: Any) -> Any:
         """Run one step of the tool's code with its call current."""
         token = push(self._toolog_scope or self._toolog_begin())
-        seen = enter_bridge(self._toolog_call)
         try:
             item = step(*args)
             if self._toolog_items is not None:
@@ -83,7 +82,6 @@ class Lazy:
             raise
         finally:
             self._toolog_scope = _get() or self._toolog_call
-            leave_bridge(seen)
             pop(token)
 
     def close(self) -> Any:
@@ -109,34 +107,14 @@ class Lazy:
                 return
             end(call, self._toolog_items, None, scope is not None)
             if scope is not None:
-                # The original dies here, and its last code (`finally`) still runs inside its call. One that never
-                # started dies after us: its "never awaited" warning then names the line that dropped it.
+                # The original dies here, and its last code (`finally`) still runs inside its call. One that
+                # never started dies after us: its "never awaited" warning then names the line that dropped
+                # it.
                 token = push(scope)
                 del self._toolog_inner
                 pop(token)
         except Exception as trouble:
             contain("stream", trouble)
-
-
-def enter_bridge(call: Call) -> Any:
-    """Make the call visible to another tracing library for one step; the answer goes to `leave_bridge`."""
-    bridge = context.bridge
-    if bridge is None:
-        return None
-    try:
-        return bridge, bridge.enter(call)
-    except Exception as trouble:
-        contain("bridge", trouble)
-        return None
-
-
-def leave_bridge(seen: Any) -> None:
-    """Undo `enter_bridge`."""
-    if seen is not None:
-        try:
-            seen[0].leave(seen[1])
-        except Exception as trouble:
-            contain("bridge", trouble)
 
 
 class GeneratorProxy(Lazy):
@@ -165,7 +143,8 @@ class GeneratorProxy(Lazy):
 class CoroutineProxy(Lazy):
     """A coroutine that a tool returned.
 
-    It is its own awaiter: ``await`` and asyncio's Task run it through ``__next__``, without another object between.
+    It is its own awaiter: ``await`` and asyncio's Task run it through ``__next__``, without another object
+    between.
     """
 
     __slots__ = ()
@@ -194,8 +173,6 @@ class CoroutineProxy(Lazy):
 
     def __next__(self) -> Any:
         # _toolog_step, written out: this is on the path of every async tool
-        if context.bridge is not None:
-            return self._toolog_step(self._toolog_inner.send, None)
         if HOLD:
             held = copy_context()
         token = _set(self._toolog_scope or self._toolog_begin())

@@ -1,8 +1,8 @@
 """What the record of a stream holds, and how it ends: once, with the items seen until then.
 
 A stream is what a tool returned to be run later: a generator, an async generator, a coroutine. Each item is
-snapshotted when it passes (it may change afterwards), as many as the limits ``max_items`` and ``max_bytes`` allow; the
-rest is counted.
+snapshotted when it passes (it may change afterwards), as many as the limits ``max_items`` and ``max_bytes``
+allow; the rest is counted.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ def array_head(number: int) -> bytes:
 def end(call: Call, items: Items | None, error: BaseException | None, started: bool = True) -> None:
     """Record that a stream is over. Never raises; only the first end of a call counts.
 
-    ``items`` is None for a coroutine. ``error`` is what its code raised (StopIteration and StopAsyncIteration mean
-    that it is exhausted), None that it was closed or dropped. ``started`` is False when none of its code ever ran.
+    ``items`` is None for a coroutine. ``error`` is what its code raised (StopIteration and StopAsyncIteration
+    mean that it is exhausted), None that it was closed or dropped. ``started`` is False when none of its code
+    ever ran.
     """
     if call.ended:
         return
@@ -106,7 +107,7 @@ def end(call: Call, items: Items | None, error: BaseException | None, started: b
 
 
 def returned(call: Call, stop: StopIteration) -> None:
-    """Record what a coroutine returned. When that is a stream itself, the record goes on, and ends with it."""
+    """Record what a coroutine returned. When that is a stream itself, the record ends with that."""
     value = stop.value
     if call.ended:
         return

@@ -1,7 +1,7 @@
 """Results that are still to run: `follow` returns a proxy of a generator, an async generator or a coroutine.
 
-Which, is decided by the result's type alone; a plain function may return any of them. Tasks, futures, context managers
-and other iterators are results like any other and stay the very same objects.
+Which, is decided by the result's type alone; a plain function may return any of them. Tasks, futures, context
+managers and other iterators are results like any other and stay the very same objects.
 """
 
 from __future__ import annotations
