@@ -3,8 +3,8 @@
     python docs/generate.py           write them
     python docs/generate.py --check   exit code 1 when one of them is not what the code says
 
-Each page is a function that returns its text; a change of a command, a setting, an error or the schema is a change of its
-page, and the tests compare the two.
+Each page is a function that returns its text. A change of a command, a setting, an error or the schema is a
+change of its page, and the tests compare the two.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def write_errors() -> str:
 
     tree = inspect.cleandoc(errors.__doc__ or "")
     lines = [NOTE, "# Errors\n\n", "The exceptions of `toolog.errors`.\n\n", _fenced(_indented(tree)), "\n"]
-    lines.append(inspect.cleandoc(tree.rpartition("\n\n")[2]) + "\n\n| error | derives from | means |\n|---|---|---|\n")
+    lines.append(
+        inspect.cleandoc(tree.rpartition("\n\n")[2]) + "\n\n| error | derives from | means |\n|---|---|---|\n"
+    )
     for kind in _error_types(errors.ToologError):
         bases = ", ".join(f"`{base.__name__}`" for base in kind.__bases__)
         means = " ".join(inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].split())
@@ -72,7 +74,11 @@ def write_api() -> str:
     """Return the page of public names: signature and docstring of each."""
     import toolog
 
-    lines = [NOTE, "# Python interface\n\n", "What `import toolog` offers. Names are loaded when they are first used.\n"]
+    lines = [
+        NOTE,
+        "# Python interface\n\n",
+        "What `import toolog` offers. Names are loaded when they are first used.\n",
+    ]
     for name in toolog.__all__:
         thing = getattr(toolog, name)
         if name.startswith("__") or inspect.ismodule(thing):

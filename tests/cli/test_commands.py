@@ -74,7 +74,8 @@ def test_help_imports_no_command() -> None:
         "import sys\n"
         "from toolog.cli.group import COMMANDS, execute\n"
         "assert execute(['--help']) == 0\n"
-        "loaded = [n for n in [*(f'toolog.cli.{c}' for c in COMMANDS), 'rich', 'wrapt', 're2'] if n in sys.modules]\n"
+        "names = [*(f'toolog.cli.{command}' for command in COMMANDS), 'rich', 'wrapt', 're2']\n"
+        "loaded = [name for name in names if name in sys.modules]\n"
         "assert not loaded, loaded\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,7 +1,7 @@
 """Every example in README.md and docs/ runs, and every link in them leads somewhere.
 
-A fenced block marked `python` is run; the blocks of one page share their names, in order, in a fresh process and an empty
-folder. `toml` and `json` blocks are parsed. Other blocks (`sh`, `text`) are for reading.
+A fenced block marked `python` is run; the blocks of one page share their names, in order, in a fresh process
+and an empty folder. `toml` and `json` blocks are parsed. Other blocks (`sh`, `text`) are for reading.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def blocks_of(page: Path, kind: str) -> list[str]:
     return [text for found, text in FENCE.findall(page.read_text("utf-8")) if found == kind]
 
 
-@pytest.mark.parametrize("name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks_of(page, "python")])
+@pytest.mark.parametrize(
+    "name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks_of(page, "python")]
+)
 def test_python_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
     """The python blocks of a page run one after the other, without an error."""
     script = tmp_path / "example.py"

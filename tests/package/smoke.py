@@ -1,4 +1,4 @@
-"""What an installed toolog must be able to do in an environment with nothing else: run by .ci/run and test_built.py.
+"""What an installed toolog can do in an environment with nothing else; run by test_built.py.
 
 It stands alone on purpose (no pytest, nothing of the source tree): `python smoke.py` in an empty folder.
 """
@@ -50,7 +50,10 @@ def main() -> None:
 
     toolog.configure("dev", sinks={"store": {"type": "sqlite", "path": ".toolog/calls.db"}})
     tool = toolog.tool(lookup)
-    check(tool("lamp", password="not-to-be-seen") == {"word": "lamp", "length": 4}, "the tool answered something else")
+    check(
+        tool("lamp", password="not-to-be-seen") == {"word": "lamp", "length": 4},
+        "the tool answered something else",
+    )
     check(toolog.flush(10), f"not everything was stored: {toolog.stats()}")
     rows = [json.loads(line) for line in run("tail", "--json").splitlines()]
     check([row["tool_name"] for row in rows] == ["lookup"], f"one record was expected: {rows}")

@@ -17,7 +17,7 @@ PARTS = ("toolog", "schemas", "README.md", "LICENSE", "pyproject.toml", "setup.c
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_built_package_works_in_an_empty_environment(kind: str, tmp_path: Path) -> None:
-    """What is built carries everything: schemas, entry points, a recorded call, with none of the tree beside it."""
+    """What is built carries everything (schemas, entry points) and records a call, without the tree."""
     tree = copy_tree(tmp_path / "tree")
     run([sys.executable, "-m", "build", f"--{kind}", "--outdir", str(tmp_path / "dist"), str(tree)])
     (built,) = (tmp_path / "dist").iterdir()

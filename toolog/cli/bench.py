@@ -18,13 +18,13 @@ from toolog.cli.common import console, json_option, print_json
 ROUNDS = 7
 SMALL: dict[str, Any] = {"sku": "A-1001", "free": 12, "price": 19.9, "ok": True}
 LARGE: dict[str, Any] = {
-    "rows": [{"id": n, "sku": f"A-{1000 + n}", "title": "A walnut desk lamp with a linen shade"} for n in range(50)]
+    "rows": [{"id": n, "sku": f"A-{1000 + n}", "title": "A walnut desk lamp with a shade"} for n in range(55)]
 }
 RESULTS = {"small": SMALL, "4 kB": LARGE}
 
 
 @click.command("bench", short_help="Measure on this machine what recording costs.")
-@click.option("--calls", default=2000, show_default=True, type=click.IntRange(100, 1_000_000), help="Calls a round.")
+@click.option("--calls", default=2000, show_default=True, type=click.IntRange(100), help="Calls a round.")
 @json_option
 def command(calls: int, as_json: bool) -> None:
     """Measure what a recorded call costs its caller, and what a record takes in each serializer.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -12,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from toolog.errors import ConfigError
-from toolog.units import parse_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from toolog.store import Store
 
 FOUND_NOTHING = 1
 FOUND_FAULTS = 1
@@ -45,21 +44,33 @@ def filter_options(function: _Command) -> _Command:
     return function
 
 
-def given_since(text: str | None) -> str | None:
-    """Return a moment as the records write it: a duration ago, or an ISO time (UTC when it names no zone)."""
-    if text is None:
-        return None
-    if re.match(r"\d{4}-\d\d-\d\d", text):
-        try:
-            moment = datetime.datetime.fromisoformat(text)
-        except ValueError as error:
-            raise ConfigError(f"--since: {text!r} is no ISO time ({error})") from error
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=datetime.UTC)
-    else:
-        ago = datetime.timedelta(seconds=parse_duration(text, "--since"))
-        moment = datetime.datetime.now(datetime.UTC) - ago
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def configured(section: str, name: str) -> Any:
+    """Return a parameter's value from environment, pyproject.toml or default. Raises ConfigError."""
+    from toolog.settings.resolve import resolve
+
+    return resolve((section,), {}, where="arguments")[name]
+
+
+def find_store(given: Path | None) -> Path:
+    """Return the store's file: the given one, else the configured sqlite sink's, else .toolog/calls.db."""
+    from toolog.store import DEFAULT_PATH
+
+    if given is not None:
+        return given
+    for name, options in configured("handler", "sinks").items():
+        if options.get("type", name) == "sqlite" and "path" in options:
+            return Path(options["path"]).expanduser()
+    return Path(DEFAULT_PATH)
+
+
+def open_store(given: Path | None) -> Store:
+    """Open the store to read. Raises ConfigError when there is none, or when it is of a newer version."""
+    from toolog import store
+
+    path = find_store(given)
+    if not path.exists():
+        raise ConfigError(f"there is no store at {path}; `toolog demo` makes one, --store names another")
+    return store.open(path, read_only=True)
 
 
 def print_json(document: object) -> None:
