@@ -93,13 +93,14 @@ What holds
 
 from __future__ import annotations
 
+from toolog.spool.browse import iter_frames, pending
 from toolog.spool.cursor import Cursor, Mark
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
 from toolog.spool.memory import MemoryReader, MemorySpool
 from toolog.spool.overflow import GivenUp
-from toolog.spool.reader import SpoolReader, iter_frames, pending
+from toolog.spool.reader import SpoolReader
 from toolog.spool.segment import SegmentName
 from toolog.spool.writer import SpoolWriter
 

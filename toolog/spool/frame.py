@@ -15,6 +15,9 @@ MAX_PAYLOAD = 64 * 1024 * 1024
 HEADER_FLAG = 1
 """Flag bit of the first frame of a segment, whose payload describes the segment; it is no record."""
 
+CHUNK = 1 << 20
+"""How many bytes of a segment are read at once, if they are asked for."""
+
 HEAD_SIZE = 28
 FACTS_AT = 12  # where the part that the checksums cover begins
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolog.spool import segment
+from toolog.spool.browse import frames_of
 from toolog.spool.cursor import Mark
 from toolog.spool.frame import Frame, build, salt_of
-from toolog.spool.reader import SpoolReader, frames_of
+from toolog.spool.reader import SpoolReader
 
 
 @dataclass
@@ -73,7 +74,7 @@ def _stock(directory: Path, name: str, readers: Sequence[SpoolReader]) -> _Stock
     size = segment.final_size(directory / (name + segment.SUFFIX))[1]
     needed: Counter[int] = Counter()
     start = min([reader.passed(name) for reader in readers])
-    for frame in frames_of(directory, name, start, None):
+    for frame in frames_of(directory, name, Mark(start)):
         if any(reader.needs(frame) for reader in readers):
             needed[frame.levelno] += frame.end - frame.offset
     return _Stock(name, size, needed)
@@ -110,7 +111,7 @@ def _carry_out(directory: Path, stock: _Stock, readers: Sequence[SpoolReader], d
     kept: list[Frame] = []
     lost: Counter[int] = Counter()
     lost_by: dict[str, Counter[int]] = {reader.cursor.sink: Counter() for reader in readers}
-    for frame in frames_of(directory, stock.name, start, None):
+    for frame in frames_of(directory, stock.name, Mark(start)):
         needed_by = [reader for reader in readers if reader.needs(frame)]
         if not needed_by:
             continue

@@ -10,15 +10,15 @@ import threading
 import time
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from toolog.spool import segment
+from toolog.spool.browse import fits, walk
 from toolog.spool.cursor import Cursor, Mark
-from toolog.spool.frame import MARK, Frame, salt_of, scan
+from toolog.spool.frame import CHUNK, Frame, salt_of, scan
 
-CHUNK = 1 << 20
 _POLL_SECONDS = 0.01
 _LIST_EVERY = 1.0
 _RETRY_SECONDS = 5.0
@@ -307,11 +307,8 @@ class SpoolReader:
         mark = self.cursor.marks.get(name)
         if mark is None:
             return 0
-        if 0 <= mark.end <= size:
-            if mark.offset < 0:
-                return mark.end
-            if os.pread(fd, 8, mark.offset) == MARK + mark.crc.to_bytes(4, "little"):
-                return mark.end
+        if fits(fd, mark, size):
+            return mark.end
         self.rewound += 1
         del self.cursor.marks[name]
         return 0
@@ -409,105 +406,10 @@ class SpoolReader:
                 mark = self.cursor.marks.get(name)
                 place.count_at = mark.end if mark else 0
                 place.acked = 0
-            for found in _walk(fd, name, place.salt, place.count_at, size, final=False, keep=self.keep):
+            for found in walk(fd, name, place.salt, place.count_at, size, final=False, keep=self.keep):
                 place.counted += len(found.frames)
                 place.count_at = found.consumed
         except OSError:
             pass
         finally:
             os.close(fd)
-
-
-class _Stretch:
-    """Frames of one chunk, and where the next chunk begins (as an offset in the segment)."""
-
-    __slots__ = ("consumed", "damaged", "frames")
-
-    def __init__(self, frames: list[Frame], consumed: int, damaged: int) -> None:
-        self.frames = frames
-        self.consumed = consumed
-        self.damaged = damaged
-
-
-def _walk(
-    fd: int,
-    name: str,
-    salt: int,
-    start: int,
-    size: int,
-    *,
-    final: bool,
-    keep: Callable[[int], bool] | None = None,
-) -> Iterator[_Stretch]:
-    """Go through an open segment from ``start`` to ``size`` without any cursor."""
-    pos = start
-    wanted = CHUNK
-    broken = False
-    while pos < size:
-        data = os.pread(fd, min(wanted, size - pos), pos)
-        if not data:
-            return
-        skip = len(segment.MAGIC) if pos == 0 and data.startswith(segment.MAGIC) else 0
-        found = scan(
-            data[skip:] if skip else data,
-            pos + skip,
-            name,
-            salt,
-            limit=1 << 62,
-            at_end=pos + len(data) >= size,
-            final=final,
-            broken=broken,
-            keep=keep,
-        )
-        step = found.consumed + skip
-        if not step:
-            if found.wanted <= len(data):
-                return
-            wanted = found.wanted
-            continue
-        wanted = CHUNK
-        broken = found.broken
-        pos += step
-        yield _Stretch(found.frames, pos, found.damaged)
-
-
-def iter_frames(
-    directory: str | os.PathLike[str], on_damage: Callable[[str, int, int], None] | None = None
-) -> Iterator[Frame]:
-    """Yield every whole frame that is in a spool, in reading order; takes no lock and changes nothing.
-
-    ``on_damage(segment, frames, 0)`` is called for damage. Raises OSError when the directory cannot be
-    listed; a segment that cannot be read is left out.
-    """
-    for name in segment.listing(Path(directory)):
-        yield from frames_of(Path(directory), name, 0, on_damage)
-
-
-def frames_of(
-    directory: Path, name: str, start: int, on_damage: Callable[[str, int, int], None] | None
-) -> Iterator[Frame]:
-    """Yield the whole frames of one segment from ``start`` on, as ``iter_frames`` does."""
-    try:
-        fd = segment.open_to_read(directory / (name + segment.SUFFIX))
-    except OSError:
-        return
-    try:
-        size = os.fstat(fd).st_size
-        for found in _walk(fd, name, salt_of(name), start, size, final=True):
-            if found.damaged and on_damage is not None:
-                on_damage(name, found.damaged, 0)
-            yield from found.frames
-    except OSError:
-        return
-    finally:
-        os.close(fd)
-
-
-def pending(directory: str | os.PathLike[str], cursor_name: str) -> Iterator[Frame]:
-    """Yield the frames that the sink ``cursor_name`` has not acknowledged.
-
-    Takes no lock and changes nothing.
-    """
-    cursor = Cursor(directory, cursor_name)
-    for name in segment.listing(Path(directory)):
-        yield from frames_of(Path(directory), name, cursor.passed(name), None)

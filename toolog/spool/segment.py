@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolog.errors import SpoolError
-from toolog.spool import frame
+from toolog.spool import forks, frame
 
 MAGIC = b"TLSPOOL1"
 SUFFIX = ".seg"
@@ -107,7 +107,7 @@ class Segment:
     up the lock, which tells every reader that the segment is complete.
     """
 
-    __slots__ = ("__weakref__", "fd", "limit", "name", "path", "salt", "size")
+    __slots__ = ("__weakref__", "fd", "limit", "name", "path", "pid", "salt", "size")
 
     def __init__(self, fd: int, name: str, path: Path, size: int) -> None:
         self.fd = fd
@@ -116,6 +116,8 @@ class Segment:
         self.salt = frame.salt_of(name)
         self.size = size
         self.limit = size
+        self.pid = os.getpid()
+        forks.watch(self)
 
     def __del__(self, close: object = os.close) -> None:
         fd, self.fd = self.fd, -1
@@ -125,12 +127,15 @@ class Segment:
             except OSError:
                 pass
 
-    def disown(self) -> None:
+    def after_fork_in_child(self) -> None:
         """Part from the parent's open file in a forked child, without unlocking it for the parent.
 
+        The segment then stays locked by the parent alone, and can be adopted when that dies.
         The number stays taken (by the null device): a frame of the parent's, copied by the fork in the middle
         of a write, then writes nowhere, and not into a file that got the number meanwhile.
         """
+        if self.pid == os.getpid() or self.fd < 0:
+            return
         try:
             null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         except OSError:

@@ -32,7 +32,8 @@ SEGMENT_SIZE = 16 << 20
 _CHECK_EVERY = 256 * 1024  # bytes between two looks at whether the file is still in its directory
 _SMALLEST_SEGMENT = 64 * 1024
 _SETTLED_NS = 100_000_000  # a directory's times are trusted when they are this much older than the look at it
-_INTACT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EINTR, errno.EAGAIN})
+_INTACT = frozenset({errno.ENOSPC, errno.EDQUOT})  # the kernel wrote nothing, the segment is as it was
+_HEADER_ROOM = 384  # bytes that a new segment needs before its first record
 
 
 class SpoolWriter:
@@ -220,9 +221,9 @@ class SpoolWriter:
         if current is not None and _is_gone(current):
             self._leave(current)
             current = None
-        if self._room < total:
-            self._look(total)
-        if self._room < total:
+        if self._room < total + _HEADER_ROOM:
+            self._look(total + _HEADER_ROOM)
+        if self._room < total + _HEADER_ROOM:
             if current is not None:
                 self._leave(current)  # complete, so that it can be shipped and deleted
             raise SpoolFull(f"the spool {self.directory} has reached its bound of {self.max_size} bytes")
@@ -318,19 +319,13 @@ class SpoolWriter:
         self.seal()
 
     def after_fork_in_child(self) -> None:
-        """Part from the parent's segment in a forked child, and begin as another writer.
+        """Begin as another writer in a forked child; the parent's segments part from their files by
+        themselves.
 
-        Called by itself after ``os.fork``; a second call does no harm. The parent's segment stays locked by
-        the parent and by nobody else: adopting it must not wait for its children.
+        Called by itself after ``os.fork``; a second call does no harm.
         """
-        if self._pid == os.getpid():
-            return
-        inherited = [reference() for _, reference in self._left.values()]
-        inherited.append(self._segment)
-        self._begin()
-        for one in inherited:
-            if one is not None and one.fd >= 0:
-                one.disown()
+        if self._pid != os.getpid():
+            self._begin()
 
 
 def _is_gone(current: Segment) -> bool:
