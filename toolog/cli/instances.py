@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from toolog import lines
 from toolog.cli.common import FOUND_NOTHING, console, json_option, open_store, print_json_lines, store_option
+from toolog.sinks import lines
 
 
 @click.command("instances", short_help="List the configured tool instances that were seen.")

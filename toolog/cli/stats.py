@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from toolog import lines
 from toolog.cli.common import FOUND_NOTHING, console, json_option, open_store, print_json, store_option
+from toolog.sinks import lines
 
 
 @click.command("stats", short_help="Show how often, how fast and how well each tool works.")
