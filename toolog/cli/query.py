@@ -1,0 +1,127 @@
+"""`toolog query`: find calls by filters and text, or ask the database itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolog.cli.common import (
+    FOUND_NOTHING,
+    console,
+    filter_options,
+    find_store,
+    json_option,
+    open_store,
+    print_json_lines,
+    store_option,
+)
+from toolog.errors import ConfigError
+from toolog.sinks import lines
+
+_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+
+
+@click.command("query", short_help="Find calls by filters and text, or by read-only SQL.")
+@click.argument("text", required=False)
+@filter_options
+@click.option("--instance", metavar="ID", help="Only calls of this tool instance.")
+@click.option("--until", metavar="WHEN", help="Only before then.")
+@click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(1), help="How many calls.")
+@click.option("--sql", metavar="SELECT", help="Ask in SQL instead; nothing can be changed by it.")
+@store_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    text: str | None,
+    tool: str | None,
+    status: str | None,
+    session: str | None,
+    level: str | None,
+    since: str | None,
+    instance: str | None,
+    until: str | None,
+    limit: int,
+    sql: str | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Find calls in the local store, newest first.
+
+    TEXT are words that all stand in a tool's name, input, output, error or prints; "two words" in quotes
+    stand together, begin* stands for its beginnings. --status also takes `failed`, `rejected` and `error`
+    for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
+    nothing was found.
+
+    \b
+    Example:
+      toolog query 'declined card' --status failed --since '1 day'
+      toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
+    """
+    if sql is not None:
+        filters = (text, tool, status, session, level, since, instance, until)
+        if any(value is not None for value in filters):
+            raise click.UsageError("--sql stands alone: put the filters into its WHERE", ctx)
+        rows = _select(find_store(store_path), sql)
+        found = _print_rows(rows, as_json)
+    else:
+        with open_store(store_path) as store:
+            calls = store.calls(
+                text=text, tool=tool, status=status, session=session, level=level, since=since,
+                instance=instance, until=until, limit=limit,
+            )  # fmt: skip
+        found = len(calls)
+        if as_json:
+            print_json_lines(calls)
+        elif calls:
+            from toolog import report
+
+            screen = console()
+            for call in calls:
+                screen.print(report.line(call, indent=False))
+    if not found:
+        click.echo("nothing was found", err=True)
+        ctx.exit(FOUND_NOTHING)
+
+
+def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one statement that only reads."""
+    if not path.exists():
+        raise ConfigError(f"there is no store at {path}; `toolog demo` makes one, --store names another")
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        connection.set_authorizer(_allow_reading)
+        connection.row_factory = sqlite3.Row
+        for row in connection.execute(sql):
+            yield dict(row)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise ConfigError(f"--sql: {error}") from error
+    finally:
+        connection.close()
+
+
+def _allow_reading(action: int, *_: object) -> int:
+    """Refuse everything but reading: a read-only connection could still attach and write other files."""
+    return sqlite3.SQLITE_OK if action in _READS else sqlite3.SQLITE_DENY
+
+
+def _print_rows(rows: Iterator[dict[str, Any]], as_json: bool) -> int:
+    """Print rows as JSON lines or as a table, and return how many there were."""
+    if as_json:
+        return print_json_lines(
+            {key: value.hex() if isinstance(value, bytes) else value for key, value in row.items()}
+            for row in rows
+        )
+    from rich.table import Table
+
+    held = list(rows)
+    if held:
+        table = Table(*map(lines.visible, held[0]), box=None, pad_edge=False, header_style="bold")
+        for row in held:
+            table.add_row(*("" if value is None else lines.visible(value) for value in row.values()))
+        console().print(table)
+    return len(held)

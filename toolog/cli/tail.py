@@ -1,0 +1,126 @@
+"""`toolog tail`: the newest calls, as lines or as one tree for each piece of work; and new ones as they come."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolog.cli.common import (
+    FOUND_NOTHING,
+    console,
+    filter_options,
+    json_option,
+    open_store,
+    print_json_lines,
+    store_option,
+)
+
+POLL = 0.2
+"""Seconds between two looks at the store with --follow."""
+_ENDS = {"tool_call_success", "tool_call_failed", "tool_call_rejected", "tool_call_cancelled"}
+
+
+@click.command("tail", short_help="Show the newest tool calls, as lines or as trees; follow new ones.")
+@click.option(
+    "--tree", is_flag=True, help="One tree for each piece of work, with prints and log lines in place."
+)
+@click.option("--follow", "-f", is_flag=True, help="Go on with new calls until Ctrl-C.")
+@click.option("--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="How many calls.")
+@filter_options
+@store_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    tree: bool,
+    follow: bool,
+    limit: int,
+    tool: str | None,
+    status: str | None,
+    session: str | None,
+    level: str | None,
+    since: str | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Show the newest calls of the local store, oldest first.
+
+    With --tree the chosen calls stand in their traces: which call made which, what they printed and logged,
+    grouped by session. With --follow new calls are added as they end. The exit code is 1 when no call was
+    found.
+
+    \b
+    Example:
+      toolog tail --tree --session order-1002
+      toolog tail --follow --status failed
+    """
+    filters: dict[str, Any] = {
+        "tool": tool, "status": status, "session": session, "level": level, "since": since
+    }  # fmt: skip
+    with open_store(store_path) as store:
+        after = store.last_id()
+        found = store.calls(**filters, limit=limit)[::-1]
+        if tree:
+            _print_trees(store, found, as_json)
+        else:
+            _print_calls(found, as_json)
+        if follow:
+            for call in _new_calls(store, after, filters):
+                if tree:
+                    _print_trees(store, [call], as_json)
+                else:
+                    _print_calls([call], as_json)
+                click.get_text_stream("stdout").flush()
+    if not found:
+        click.echo("no call was found", err=True)
+        ctx.exit(FOUND_NOTHING)
+
+
+def _print_calls(found: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json_lines(found)
+        return
+    from toolog import report
+
+    screen = console()
+    for call in found:
+        screen.print(report.line(call))
+
+
+def _print_trees(store: Any, found: list[dict[str, Any]], as_json: bool) -> None:
+    """Print the whole traces of some calls, each once."""
+    traces = dict.fromkeys(str(call["trace_id"]) for call in found if call.get("trace_id"))
+    records = [record for trace in traces for record in store.trace(trace)]
+    if as_json:
+        print_json_lines(records)
+    elif records:
+        from toolog import report
+
+        console().print(report.tree(records))
+
+
+def _new_calls(store: Any, after: int, filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield calls that end from now on and pass the filters, for ever."""
+    from toolog.levels import parse_level
+    from toolog.store.filters import statuses
+
+    wanted = None if filters["status"] is None else statuses(filters["status"])
+    least = 0 if filters["level"] is None else parse_level(filters["level"])
+    while True:
+        news = store.follow(after)
+        for after, record in news:
+            if (
+                record["event"] in _ENDS
+                and (filters["tool"] is None or fnmatch.fnmatchcase(record["tool_name"], filters["tool"]))
+                and (wanted is None or record["status"] in wanted)
+                and (filters["session"] is None or record.get("session_id") == filters["session"])
+                and parse_level(record["level"]) >= least
+            ):
+                yield record
+        if not news:
+            time.sleep(POLL)
