@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
-from toolog.context import EMPTY, Place, Scope, getrandbits
+from toolog.context import EMPTY, Mode, Place, Scope, getrandbits
 from toolog.levels import level_name, tool_logger
 from toolog.settings import capture
 from toolog.snapshot import pack
@@ -109,8 +109,7 @@ def refresh_plans() -> None:
     for plan in list(_plans):
         plan._static.clear()
         plan.success = plan.static("tool_call_success", "success", 20)
-    Mode.plain = not (capture.capture_output or capture.slow_ms is not None or capture.levels)
-    Mode.max_depth = capture.max_depth
+    Mode.refresh()
 
 
 def common_fields() -> dict[str, Any]:
@@ -193,16 +192,6 @@ def new_span() -> bytes:
     return hexlify((next(_Ids.counter) & _MASK).to_bytes(8))
 
 
-class Mode:
-    """Whether calls may take the short way: no option is on that the hot path would have to look at one by one.
-
-    ``refresh_plans`` decides it anew after each change of the settings.
-    """
-
-    plain = True
-    max_depth = 10
-
-
 class Call(Scope):
     """One execution of a tool, from entry to its end; also the scope of what happens inside.
 
@@ -222,6 +211,8 @@ class Call(Scope):
     """What the snapshot of the arguments cut for size."""
     instance: bytes | None = None
     """The packed id of the tool instance."""
+    seen: tuple[Any, Any] | None = None
+    """The bridge to another tracing library that shows this call, and what takes it back."""
     input: bytes
     wall: int
     started: int

@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
+from toolog.settings import capture
+
 _random = random.Random()  # noqa: S311 - ids need no secrecy, only uniqueness; os.urandom costs 15 times as much
 getrandbits = _random.getrandbits
 os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its parent's ids
@@ -162,10 +164,29 @@ class Bridge(Protocol):
 bridge: Bridge | None = None
 
 
+class Mode:
+    """Whether calls may take the short way: no option is on that the hot path would have to look at one by one.
+
+    ``refresh`` decides it anew; whoever changes the settings of capture calls it.
+    """
+
+    plain = True
+    max_depth = capture.max_depth
+
+    @classmethod
+    def refresh(cls) -> None:
+        """Look at the settings and the bridge again."""
+        cls.max_depth = capture.max_depth
+        cls.plain = not (
+            bridge is not None or capture.capture_output or capture.slow_ms is not None or capture.levels
+        )
+
+
 def use_bridge(new: Bridge | None) -> None:
     """Join another tracing library's context to ours (None: part them)."""
     global bridge
     bridge = new
+    Mode.refresh()
 
 
 class Binding:

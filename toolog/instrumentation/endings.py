@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from threading import get_ident
-from time import perf_counter_ns, time_ns
+from time import perf_counter_ns
 from typing import Any
 
 import ormsgpack
@@ -61,6 +61,7 @@ def finish(
     if call.ended:
         return
     call.ended = True
+    unbridge(call)
     call.muted = get_ident()  # what is called from here on, on this thread, is our own doing
     try:
         level = level_of(event)
@@ -148,15 +149,45 @@ def wanted(plan: Plan) -> bool:
     return plan.enabled(20) or plan.enabled(40)
 
 
-def prepare(call: Call) -> CallDepthExceeded | None:
-    """Do before a call what only some settings ask for; the answer, if any, is to be raised instead of calling."""
-    if context.bridge is not None:
-        context.bridge.adopt(call)
+def prepare(call: Call, cuts: dict[str, Any] | None) -> None:
+    """Do before a call what only some settings ask for.
+
+    Raises CallDepthExceeded instead of letting the call happen, where that was asked for.
+    """
+    call.cuts = cuts
+    bridge = context.bridge
+    if bridge is not None:
+        outside = bridge.parent(call.parent)
+        if outside is not None:
+            call.parent = Outside(call.parent, outside)
+            call.trace = outside[0]
+        call.seen = (bridge, bridge.enter(call))
     if capture.capture_output:
         capture_output.collect(call)
-    call.wall, call.started = time_ns(), perf_counter_ns()
     start(call)
-    return too_deep(call) if call.depth > capture.max_depth else None
+    if call.depth > capture.max_depth:
+        refusal = too_deep(call)
+        if refusal is not None:
+            unbridge(call)
+            raise refusal
+
+
+class Outside(Scope):
+    """A span of another tracing library, as the parent of a call."""
+
+    def __init__(self, parent: Scope | None, ids: tuple[bytes, bytes]) -> None:
+        super().__init__(parent)
+        self.trace, self.span = ids
+
+
+def unbridge(call: Call) -> None:
+    """Take back what shows the call in another tracing library."""
+    if call.seen is not None:
+        (bridge, token), call.seen = call.seen, None
+        try:
+            bridge.leave(token)
+        except Exception as error:
+            contain("bridge", error)
 
 
 def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:

@@ -17,11 +17,11 @@ from time import perf_counter_ns, time_ns
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from toolog.call import Call, Mode, Plan
-from toolog.context import HOLD, current, pop
+from toolog.call import Call, Plan
+from toolog.context import HOLD, Mode, current, pop
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
-from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, wanted
+from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, unbridge, wanted
 from toolog.instrumentation.streams import follow
 from toolog.record import ToolRecord
 from toolog.snapshot import pack_cut
@@ -44,39 +44,34 @@ def make_wrapper(plan: Plan) -> Wrapper:
     get, put, back = current.get, current.set, current.reset
 
     def toolog_wrapper(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        call = None
         try:
-            if not (enabled(INFO) or wanted(plan)):
-                return_plain = True
-            else:
+            if enabled(INFO) or wanted(plan):
                 parent = get()
-                return_plain = parent is not None and (
-                    (parent.plan.package is package and package is not None) or (parent.muted != 0 and reentered(parent))
-                )
-                if not return_plain:
+                if parent is None or not (
+                    (parent.plan.package is package and package is not None) or (parent.muted and reentered(parent))
+                ):
                     call = Call(plan, parent)
+                    call.wall = time_ns()
                     tail = None if kwargs else tails.get(len(args))
-                    if tail is not None:
-                        call.input, cuts = pack_cut(dict(zip(names, args + tail)), "input")
-                    else:
+                    if tail is None:
                         call.input, cuts = pack_cut(plan.arguments.named(args, kwargs), "input")
+                    else:
+                        call.input, cuts = pack_cut(dict(zip(names, args + tail)), "input")
                     if identify is not None and instance is not None:
                         call.instance = identify(instance)
                     if cuts is not None or not Mode.plain or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
-                        call.cuts = cuts
-                        refusal = prepare(call)
-                        if refusal is not None:
-                            raise refusal
+                        prepare(call, cuts)
                     if HOLD:
                         held = copy_context()
                     token = put(call)
-                    call.wall = time_ns()
                     call.started = perf_counter_ns()
         except CallDepthExceeded:
             raise
         except Exception as trouble:
             contain("capture", trouble)
-            return_plain = True
-        if return_plain:
+            call = None
+        if call is None:
             return wrapped(*args, **kwargs)
         try:
             result = wrapped(*args, **kwargs)
@@ -85,15 +80,16 @@ def make_wrapper(plan: Plan) -> Wrapper:
             pop(token)
             raise
         duration = perf_counter_ns() - call.started
-        if type(result) in LAZY:
-            pop(token)
-            return follow(call, result)
         try:
-            if enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
+            if type(result) in LAZY:
+                if call.seen is not None:
+                    unbridge(call)
+                result = follow(call, result)
+            elif enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
                 output, cuts = pack_cut(result, "output")
-                if cuts is None and call.cuts is None:
+                if cuts is None and call.cuts is None and call.seen is None:
                     call.ended = True
-                    call.muted = get_ident()
+                    call.muted = get_ident()  # what a handler calls on this thread is no call of the agent
                     record = ToolRecord(call, "tool_call_success", INFO, "success", duration, b"\xa6output" + output, 1)
                     if first:
                         deliver(plan.logger, record)

@@ -1,0 +1,59 @@
+"""What several tests share: a plain logging handler that keeps records, and small ways to make a wrapped tool."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import wrapt
+
+from toolog.call import Plan
+from toolog.instrumentation.importlib_bootstrap import make_wrapper
+from toolog.levels import ROOT
+from toolog.record import ToolRecord
+
+
+class Collector(logging.Handler):
+    """Keeps the records it is given, and gives their sanitized documents."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[ToolRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        assert isinstance(record, ToolRecord)
+        self.records.append(record)
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        return [record.document() for record in self.records]
+
+    def only(self) -> dict[str, Any]:
+        """Return the one document there is."""
+        assert len(self.records) == 1, self.documents
+        return self.documents[0]
+
+
+@contextmanager
+def collecting(level: int = logging.INFO) -> Iterator[Collector]:
+    """Collect what arrives at ``toolog.calls`` inside the block; leave logging as it was."""
+    collector = Collector()
+    logger = logging.getLogger(ROOT)
+    before = (logger.level, logger.propagate, logger.handlers[:])
+    logger.handlers[:] = [collector]
+    logger.propagate = False
+    logger.setLevel(level)
+    try:
+        yield collector
+    finally:
+        logger.handlers[:] = before[2]
+        logger.propagate = before[1]
+        logger.setLevel(before[0])
+
+
+def wrap(function: Callable[..., Any], tool_name: str = "", **options: Any) -> Any:
+    """Return a function wrapped as a tool, without patching anything."""
+    plan = Plan(function, tool_name=tool_name or function.__name__, module=function.__module__, **options)
+    return wrapt.FunctionWrapper(function, make_wrapper(plan))

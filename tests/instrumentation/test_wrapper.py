@@ -1,0 +1,330 @@
+"""The wrapper around a tool: one call, one record, and the tool's own result or exception untouched."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import toolog
+from tests.helpers import Collector, collecting, wrap
+from toolog.call import refresh_plans
+from toolog.context import current
+from toolog.settings import capture
+
+
+@pytest.fixture
+def seen() -> Iterator[Collector]:
+    with collecting() as collector:
+        yield collector
+
+
+@pytest.fixture
+def settings() -> Iterator[Any]:
+    """The settings of capture, restored afterwards."""
+    before = {name: getattr(capture, name) for name in ("max_depth", "on_max_depth", "slow_ms", "levels")}
+    yield capture
+    for name, value in before.items():
+        setattr(capture, name, value)
+    refresh_plans()
+
+
+def add(a: int, b: int = 2) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def test_one_call_one_record(seen: Collector) -> None:
+    """A call gives one record: arguments by name with defaults, the result, status, duration, ids."""
+    assert wrap(add)(1) == 3
+    document = seen.only()
+    assert document["event"] == "tool_call_success"
+    assert document["input"] == {"a": 1, "b": 2}
+    assert document["output"] == 3
+    assert (document["status"], document["level"], document["tool_name"]) == ("success", "INFO", "add")
+    assert document["duration_ms"] > 0
+    assert (document["depth"], document["parent_id"]) == (0, None)
+    toolog.validate(document)
+
+
+def test_the_very_object_is_returned(seen: Collector) -> None:
+    """The caller gets the object that the tool returned, not a copy."""
+    thing: list[int] = [1]
+    assert wrap(lambda: thing, "give")() is thing
+
+
+def test_the_very_exception_is_raised(seen: Collector) -> None:
+    """The tool's own exception passes through, and is recorded with type, message and stack."""
+    error = ValueError("broken")
+
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(ValueError, match="broken") as caught:
+        wrap(fail)()
+    assert caught.value is error
+    document = seen.only()
+    assert (document["event"], document["status"], document["level"]) == (
+        "tool_call_failed", "execution_error", "ERROR",
+    )  # fmt: skip
+    assert document["error"]["type"] == "ValueError"
+    assert "in fail" in document["error"]["stack"]
+    assert "importlib_bootstrap" not in document["error"]["stack"]
+    toolog.validate(document)
+
+
+@pytest.mark.parametrize(
+    ("error", "event", "status"),
+    [
+        (TimeoutError("late"), "tool_call_failed", "timeout"),
+        (asyncio.CancelledError(), "tool_call_cancelled", "cancelled"),
+        (KeyboardInterrupt(), "tool_call_cancelled", "cancelled"),
+        (SystemExit(3), "tool_call_failed", "execution_error"),
+    ],
+)
+def test_ends_by_kind_of_exception(seen: Collector, error: BaseException, event: str, status: str) -> None:
+    """Time-outs and cancellations are told apart from failures."""
+
+    def end() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        wrap(end)()
+    assert (seen.only()["event"], seen.only()["status"]) == (event, status)
+
+
+def test_arguments_are_snapshotted_before_the_call(seen: Collector) -> None:
+    """A tool that changes its arguments does not change what is recorded of them."""
+
+    def empty(items: list[int]) -> None:
+        items.clear()
+
+    wrap(empty)([1, 2])
+    assert seen.only()["input"] == {"items": [1, 2]}
+
+
+def test_wrong_calls_raise_what_python_raises(seen: Collector) -> None:
+    """A call with wrong arguments raises the function's own TypeError and is recorded as it was made."""
+    with pytest.raises(TypeError, match="positional argument"):
+        wrap(add)(1, 2, 3)
+    assert seen.only()["input"] == {"a": 1, "b": 2, "args": [3], "kwargs": {}}
+    assert seen.only()["status"] == "execution_error"
+
+
+def test_a_call_inside_a_call_is_its_child(seen: Collector) -> None:
+    """Nested calls share the trace; the inner one names the outer as its parent."""
+    inner = wrap(add, "inner")
+    wrap(lambda: inner(1), "outer")()
+    child, parent = seen.documents
+    assert child["tool_name"] == "inner"
+    assert child["trace_id"] == parent["trace_id"]
+    assert child["parent_id"] == parent["span_id"]
+    assert (child["depth"], parent["depth"]) == (1, 0)
+    assert current.get() is None
+
+
+def test_only_the_outermost_call_of_a_package(seen: Collector) -> None:
+    """With nested=False, what a package calls inside itself is no record; another package's call is a child."""
+    deep = wrap(add, "deep", package="shop", nested=False)
+    other = wrap(lambda: deep(1), "other", package="bank", nested=False)
+    wrap(lambda: (deep(1), other()), "outer", package="shop", nested=False)()
+    assert [document["tool_name"] for document in seen.documents] == ["deep", "other", "outer"]
+    assert [document["depth"] for document in seen.documents] == [2, 1, 0]
+
+
+def test_a_level_that_is_off_records_nothing(seen: Collector) -> None:
+    """At level ERROR successes are not recorded, failures are; above it nothing is."""
+    tool = wrap(add, "quiet")
+    toolog.set_level("ERROR", tool="quiet")
+    try:
+        tool(1)
+        with pytest.raises(TypeError):
+            tool("x")
+        assert [document["event"] for document in seen.documents] == ["tool_call_failed"]
+        toolog.set_level(100, tool="quiet")
+        with pytest.raises(TypeError):
+            tool("x")
+        assert len(seen.records) == 1
+    finally:
+        toolog.set_level(0, tool="quiet")
+
+
+def test_debug_adds_starts() -> None:
+    """At level DEBUG a call has a start record too, with the same span and its own record id."""
+    with collecting(logging.DEBUG) as seen:
+        wrap(add)(1)
+    start, end = seen.documents
+    assert (start["event"], start["level"]) == ("tool_call_start", "DEBUG")
+    assert "duration_ms" not in start
+    assert start["span_id"] == end["span_id"]
+    assert start["timestamp"] == end["timestamp"]
+    assert start["record_id"] != end["record_id"]
+    for document in seen.documents:
+        toolog.validate(document)
+
+
+def test_slow_calls_are_warnings(seen: Collector, settings: Any) -> None:
+    """A call slower than slow_ms is a WARNING."""
+    settings.slow_ms = 0.0
+    refresh_plans()
+    wrap(add)(1)
+    assert seen.only()["level"] == "WARNING"
+
+
+def test_levels_of_events_are_configurable(seen: Collector, settings: Any) -> None:
+    """The level of an event can be set."""
+    settings.levels = {"tool_call_success": "WARNING"}
+    refresh_plans()
+    wrap(add)(1)
+    assert seen.only()["level"] == "WARNING"
+
+
+def test_depth_is_told_by_default(seen: Collector, settings: Any) -> None:
+    """Calls nested deeper than max_depth are warnings that name the chain, and nothing is raised."""
+    settings.max_depth = 1
+    refresh_plans()
+
+    def walk(depth: int) -> int:
+        return depth if depth == 0 else tool(depth - 1)
+
+    tool = wrap(walk)
+    assert tool(2) == 0
+    deepest = seen.documents[0]
+    assert deepest["level"] == "WARNING"
+    assert deepest["depth_exceeded"] == ["walk", "walk", "walk"]
+    assert "depth_exceeded" not in seen.documents[1]
+    toolog.validate(deepest)
+
+
+def test_depth_raises_where_asked(seen: Collector, settings: Any) -> None:
+    """With on_max_depth="raise" the call is refused with its chain, and recorded as rejected."""
+    settings.max_depth, settings.on_max_depth = 1, "raise"
+    refresh_plans()
+
+    def walk(depth: int) -> int:
+        return depth if depth == 0 else tool(depth - 1)
+
+    tool = wrap(walk)
+    with pytest.raises(RecursionError) as caught:
+        tool(5)
+    assert isinstance(caught.value, toolog.CallDepthExceeded)
+    assert caught.value.chain == ("walk", "walk", "walk")
+    assert [document["event"] for document in seen.documents] == [
+        "tool_call_rejected", "tool_call_failed", "tool_call_failed",
+    ]  # fmt: skip
+    assert current.get() is None
+    toolog.validate(seen.documents[0])
+
+
+def test_a_handler_that_calls_tools_is_not_recorded() -> None:
+    """A handler that uses an instrumented tool does not recurse: its calls are counted, not recorded."""
+    tool = wrap(add)
+
+    class Calling(Collector):
+        def emit(self, record: logging.LogRecord) -> None:
+            super().emit(record)
+            tool(len(self.records))
+
+    before = toolog.stats()["reentrant"]
+    with collecting():
+        calling = Calling()
+        logging.getLogger("toolog.calls").handlers[:] = [calling]
+        tool(1)
+        assert len(calling.records) == 1
+    assert toolog.stats()["reentrant"] == before + 1
+
+
+def test_a_handler_that_raises_does_not_reach_the_caller() -> None:
+    """What a handler breaks is contained: the tool's result comes back, and the scope is left."""
+
+    class Broken(logging.Handler):
+        def handle(self, record: logging.LogRecord) -> bool:
+            raise RuntimeError("broken handler")
+
+    with collecting():
+        logging.getLogger("toolog.calls").handlers[:] = [Broken()]
+        assert wrap(add)(1) == 3
+    assert current.get() is None
+
+
+def test_threads_of_a_call_that_records_are_still_seen(seen: Collector) -> None:
+    """While one thread records a call, another thread that works for it makes records of its own."""
+    tool = wrap(add)
+    context: list[Any] = []
+
+    def outer() -> None:
+        import contextvars
+
+        context.append(contextvars.copy_context())
+
+    wrap(outer)()
+    threads = [threading.Thread(target=context[0].run, args=(tool, n)) for n in range(1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [document["tool_name"] for document in seen.documents] == ["outer", "add"]
+    assert seen.documents[1]["parent_id"] == seen.documents[0]["span_id"]
+
+
+def test_warnings_blame_the_caller(seen: Collector) -> None:
+    """A tool that warns with stacklevel=2 blames its caller's line, as it would without us."""
+
+    def warn() -> None:
+        warnings.warn("old", DeprecationWarning, stacklevel=2)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        wrap(warn)()
+    assert caught[0].filename == __file__
+
+
+def test_log_lines_with_stacklevel_name_the_caller(seen: Collector, caplog: pytest.LogCaptureFixture) -> None:
+    """A tool that logs with stacklevel=2 names its caller's function, as it would without us."""
+
+    def log() -> None:
+        logging.getLogger("app").warning("hello", stacklevel=2)
+
+    wrap(log)()
+    assert caplog.records[0].funcName == "test_log_lines_with_stacklevel_name_the_caller"
+
+
+def test_session_and_tags_stand_in_the_record(seen: Collector) -> None:
+    """Records made inside a session carry its id and tags."""
+    with toolog.session("order-1001", customer="c-7"):
+        wrap(add)(1)
+    assert seen.only()["session_id"] == "order-1001"
+    assert seen.only()["tags"] == {"customer": "c-7"}
+    toolog.validate(seen.only())
+
+
+async def test_the_task_is_named(seen: Collector) -> None:
+    """A call inside an asyncio task names the task."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.set_name("worker-7")
+    wrap(add)(1)
+    assert seen.only()["process"]["task"] == "worker-7"
+
+
+def test_a_large_result_is_cut_and_told(seen: Collector) -> None:
+    """A result above the bound stays valid and says what was cut."""
+    wrap(lambda: "x" * 1_000_000, "big")()
+    document = seen.only()
+    assert len(document["output"]) < 100_000
+    assert document["truncated"]["output"]["size"] == 1_000_000
+    toolog.validate(document)
+
+
+def test_contextvars_set_by_a_tool_stay(seen: Collector) -> None:
+    """A tool that sets a context variable sets it for its caller, as it would without us."""
+    import contextvars
+
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="before")
+    wrap(lambda: variable.set("after"), "set")()
+    assert variable.get() == "after"

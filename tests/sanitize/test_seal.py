@@ -1,0 +1,89 @@
+"""Sealing: nothing unmasked passes, and what breaks is withheld."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+import toolog
+from tests.helpers import collecting, wrap
+from toolog.record import ToolRecord
+from toolog.sanitize import Sanitizer
+from toolog.sanitize.seal import seal, seal_batch
+
+MAIL = "dana.invented" + "@" + "example.com"
+
+
+def records(*values: Any) -> list[ToolRecord]:
+    with collecting() as seen:
+        tool = wrap(lambda value: value, "echo")
+        for value in values:
+            tool(value)
+    return seen.records
+
+
+def test_masks_are_counted_by_rule() -> None:
+    """A sealed document says how many values each rule masked, never which."""
+    [record] = records({"password": "Zq9-inv", "note": f"mail {MAIL}"})
+    document = record.document()
+    assert "Zq9-inv" not in json.dumps(document)
+    assert MAIL not in json.dumps(document)
+    assert sum(document["masked"].values()) == 4  # in the input and in the output
+    toolog.validate(document)
+
+
+def test_clean_records_say_nothing_of_masks() -> None:
+    """A record without secrets has no ``masked`` field."""
+    [record] = records({"city": "Paris"})
+    assert "masked" not in record.document()
+
+
+def test_a_batch_is_sealed_as_its_records_alone_are() -> None:
+    """Sealing in a batch gives the same documents as sealing one by one, dirty or clean."""
+    values = [{"n": 1}, {"password": "Zq9-inv"}, "plain", {"mail": MAIL}]
+    batch = seal_batch(records(*values))
+    alone = [seal(record) for record in records(*values)]
+    import ormsgpack
+
+    def content(packed: bytes) -> list[Any]:
+        document = ormsgpack.unpackb(packed)
+        return [document["input"], document["output"], document.get("masked")]
+
+    assert [content(packed) for packed in batch] == [content(packed) for packed in alone]
+
+
+def test_a_stamped_sanitizer_wins() -> None:
+    """A sanitizer among the logger's filters is the one that is used."""
+    stamped = Sanitizer(keys_add=["city"])
+    logger = logging.getLogger("toolog.calls.echo")
+    logger.addFilter(stamped)
+    try:
+        [record] = records({"city": "Paris"})
+    finally:
+        logger.removeFilter(stamped)
+    assert "Paris" not in json.dumps(record.document())
+
+
+@pytest.mark.parametrize("broken", ["flags", "sanitize_at"])
+def test_it_fails_closed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sanitizer that breaks leaves no content in the document, and says so."""
+
+    def explode(*_: Any) -> Any:
+        raise RuntimeError("rule")
+
+    sanitizer = Sanitizer()
+    monkeypatch.setattr(Sanitizer, broken, explode) if broken == "sanitize_at" else None
+    if broken == "flags":
+        class Broken(Sanitizer):
+            flags = explode
+
+        sanitizer = Broken()
+    [record] = records({"password": "Zq9-inv"})
+    import ormsgpack
+
+    document = ormsgpack.unpackb(seal(record, sanitizer))
+    assert "Zq9-inv" not in json.dumps(document)
+    assert document["masked"]["redaction_failed"] >= 1
