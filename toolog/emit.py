@@ -14,7 +14,7 @@ from toolog.context import Scope, current
 from toolog.levels import ROOT, level_name, parse_level, tool_logger
 from toolog.record import ToolRecord, make_record
 from toolog.settings import capture
-from toolog.stats import contain
+from toolog.counters import contain
 
 LEVELS = {
     "tool_call_start": 10, "tool_call_success": 20, "tool_call_failed": 40, "tool_call_rejected": 30,

@@ -20,7 +20,7 @@
         └── SinkRejected            never try again: dead letters
 
 Only ConfigError, guard errors, UnknownTool, and what a user called by name (validate, flush, ...) reach the
-application. Everything else is contained and counted (see ``stats.contain``).
+application. Everything else is contained and counted (see ``counters.contain``).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from toolog.instrumentation import capture_output
 from toolog.record import ToolRecord
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
-from toolog.stats import contain, count
+from toolog.counters import contain, count
 
 WARNING = 30
 

@@ -25,7 +25,7 @@ from toolog.instrumentation.endings import fail, finish, prepare, reentered, suc
 from toolog.instrumentation.streams import follow
 from toolog.record import ToolRecord
 from toolog.snapshot import pack_cut
-from toolog.stats import contain
+from toolog.counters import contain
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 

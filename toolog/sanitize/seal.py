@@ -13,7 +13,7 @@ import ormsgpack
 
 from toolog.record import _COUNTS, ToolRecord
 from toolog.sanitize import Sanitizer, default
-from toolog.stats import contain
+from toolog.counters import contain
 
 FAILED = "[REDACTION_FAILED]"
 
