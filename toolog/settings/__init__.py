@@ -1,7 +1,8 @@
-"""Settings: what capture reads on every call (here), and the one table of all parameters (``settings.table``).
+"""Settings: what capture reads on every call (here), and the one table of all parameters
+(``settings.table``).
 
-This module is part of ``import toolog`` and stays light; ``settings.resolve`` finds each parameter's value among
-arguments, environment, pyproject.toml and defaults, and is imported only by what configures.
+This module is part of ``import toolog`` and stays light; ``settings.resolve`` finds each parameter's value
+among arguments, environment, pyproject.toml and defaults, and is imported only by what configures.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import Literal
 
 
 class CaptureSettings:
-    """What capture reads on every call; plain attributes, changed in place by ``configure`` and the handler."""
+    """What capture reads on every call; plain attributes, changed in place by ``configure`` and the
+    handler.
+    """
 
     __slots__ = (
         "capture_config", "capture_output", "levels", "max_bytes", "max_depth", "max_items", "max_nesting",

@@ -1,7 +1,8 @@
 """Where a parameter's value comes from: argument, else environment, else pyproject.toml, else default.
 
-Each value is checked by its parameter's kind, and an error names where the value stood. The pyproject.toml that is
-read is that of the working directory, or of the nearest parent directory that has one; its table is ``[tool.toolog]``.
+Each value is checked by its parameter's kind, and an error names where the value stood. The pyproject.toml
+that is read is that of the working directory, or of the nearest parent directory that has one; its table is
+``[tool.toolog]``.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def resolve(
 ) -> dict[str, Any]:
     """Return a checked value for every parameter of some sections, by its dotted name.
 
-    ``given`` are the arguments (nested tables or dotted names), ``where`` names them in an error; ``defaults`` replace
-    defaults of the table (a profile); ``project`` replaces what `read_project` would find, as (where, table).
-    Raises ConfigError for an unknown key or an impossible value.
+    ``given`` are the arguments (nested tables or dotted names), ``where`` names them in an error;
+    ``defaults`` replace defaults of the table (a profile); ``project`` replaces what `read_project` would
+    find, as (where, table). Raises ConfigError for an unknown key or an impossible value.
     """
     wanted = section(*sections)
     check_environment()
@@ -66,7 +67,10 @@ def told(parameter_names: Iterable[str], given: Mapping[str, Any]) -> set[str]:
     names = set(parameter_names)
     _, table = read_project()
     known = [parameter for parameter in TABLE if parameter.section != "sink"]
-    said = {*flatten(given, known, "configuration"), *flatten(_unfold_capture(table), known, "pyproject.toml")}
+    said = {
+        *flatten(given, known, "configuration"),
+        *flatten(_unfold_capture(table), known, "pyproject.toml"),
+    }
     said |= {p.name for p in known if _from_environment(p) is not None}
     return names & said
 
@@ -104,7 +108,8 @@ def _unfold_capture(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
-    """Return (where, table) of ``[tool.toolog]`` in the nearest pyproject.toml at or above ``start`` (working directory).
+    """Return (where, table) of ``[tool.toolog]`` in the nearest pyproject.toml at or above ``start`` (working
+    directory).
 
     An empty table when there is no such file or table. Raises ConfigError when the file is no TOML.
     """
@@ -147,12 +152,16 @@ def _from_environment(parameter: Parameter) -> str | None:
 
 
 def _parse(parameter: Parameter, text: str) -> Any:
-    """Return what the text of an environment variable means; tables are JSON, lists are separated by commas."""
+    """Return what the text of an environment variable means; tables are JSON, lists are separated by
+    commas.
+    """
     if parameter.kind in ("table", "levels", "strings") or (parameter.kind == "durability" and "{" in text):
         try:
             return json.loads(text)
         except ValueError as error:
-            raise ConfigError(f"environment variable {parameter.env} is not readable as JSON: {error}") from error
+            raise ConfigError(
+                f"environment variable {parameter.env} is not readable as JSON: {error}"
+            ) from error
     if parameter.kind == "names":
         return [name.strip() for name in text.split(",") if name.strip()]
     if parameter.kind == "flag":
@@ -167,7 +176,9 @@ def _parse(parameter: Parameter, text: str) -> Any:
 
 
 def check(parameter: Parameter, value: Any, where: str) -> Any:
-    """Return a value in the form that the code uses (bytes, seconds, level number ...). Raises ConfigError."""
+    """Return a value in the form that the code uses (bytes, seconds, level number ...). Raises
+    ConfigError.
+    """
     if value is None:
         if parameter.optional:
             return None
@@ -189,7 +200,9 @@ def level_number(value: object, where: str) -> int:
         if value.strip().isdigit():
             return int(value)
     guess = nearest(str(value), names)
-    hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(sorted(names, key=names.__getitem__))}"
+    hint = (
+        f"did you mean {guess!r}?" if guess else f"known: {', '.join(sorted(names, key=names.__getitem__))}"
+    )
     raise ConfigError(f"{where}: unknown level {value!r}; {hint}")
 
 
@@ -214,7 +227,9 @@ def _durability(parameter: Parameter, value: Any, where: str) -> dict[int, str]:
         return {0: _choice(parameter, value, where)}
     named = {level_number(level, where): _choice(parameter, value[level], where) for level in value}
     if not named:
-        raise ConfigError(f"{where}: the table is empty; write for example {{INFO = 'memory', ERROR = 'process'}}")
+        raise ConfigError(
+            f"{where}: the table is empty; write for example {{INFO = 'memory', ERROR = 'process'}}"
+        )
     return named
 
 
@@ -286,8 +301,8 @@ def _strings(parameter: Parameter, value: Any, where: str) -> dict[str, str]:
 def plain(value: Any) -> Any:
     """Return a copy of nested tables and lists as plain ones.
 
-    ``logging.config`` hands over tables that convert ``ext://`` and ``cfg://`` texts when an item is read by its key,
-    so each is read that way.
+    ``logging.config`` hands over tables that convert ``ext://`` and ``cfg://`` texts when an item is read by
+    its key, so each is read that way.
     """
     if isinstance(value, Mapping):
         return {key: plain(value[key]) for key in value}

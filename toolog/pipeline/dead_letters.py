@@ -1,0 +1,96 @@
+"""Dead letters: records that a sink refuses for good, kept in ``<spool>/dead-letters/<sink>.jsonl``.
+
+One JSON object a line: ``sink``, ``reason``, ``status``, ``time`` and the (sanitized) ``record``. The file is
+bounded; what does not fit is dropped and counted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from toolog.counters import contain, count
+from toolog.errors import SerializationError
+from toolog.record import stamp
+from toolog.sinks.base import SinkRecord
+
+
+class DeadLetters:
+    """The dead-letter file of one sink. ``find`` gives its path, or None while there is no directory for
+    it.
+    """
+
+    def __init__(self, find: Callable[[], Path | None], sink: str, max_size: int) -> None:
+        self._find = find
+        self._sink = sink
+        self._max_size = max_size
+
+    def write(self, letters: Sequence[tuple[SinkRecord, str, str]]) -> int:
+        """Keep records, each with (reason, status); return how many could not be kept.
+
+        ``status`` is ``rejected`` (the sink refused it), ``failed`` (the sink broke on it again and again) or
+        ``unreadable`` (the bytes are no record).
+        """
+        lines = [self._line(record, reason, status) for record, reason, status in letters]
+        kept = self._append(lines)
+        count("dead_letters", kept, sink=self._sink)
+        return len(lines) - kept
+
+    def _line(self, record: SinkRecord, reason: str, status: str) -> bytes:
+        try:
+            document: Any = record.decode()
+        except SerializationError:
+            document = {"base64": _base64(record.data)}
+            status = "unreadable"
+        letter = {
+            "sink": self._sink,
+            "reason": reason[:2000],
+            "status": status,
+            "time": stamp(time.time_ns()).decode(),
+            "record": document,
+        }
+        try:
+            return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
+        except (TypeError, ValueError):  # what no JSON can hold
+            letter["record"] = {"base64": _base64(record.data)}
+            return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
+
+    def _append(self, lines: list[bytes]) -> int:
+        try:
+            path = self._find()
+            if path is None or not lines:
+                return 0
+            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            contain("dead_letters", error)
+            return 0
+        try:
+            room = self._max_size - os.fstat(fd).st_size
+            fitting = 0
+            while fitting < len(lines) and len(lines[fitting]) <= room:
+                room -= len(lines[fitting])
+                fitting += 1
+            if not fitting:
+                return 0
+            data = b"".join(lines[:fitting])
+            length = os.fstat(fd).st_size
+            if os.write(fd, data) != len(data):  # the disk is full: leave no torn line
+                os.ftruncate(fd, length)
+                return 0
+            return fitting
+        except OSError as error:
+            contain("dead_letters", error)
+            return 0
+        finally:
+            os.close(fd)
+
+
+def _base64(data: bytes) -> str:
+    import base64  # only for bytes that are no record
+
+    return base64.b64encode(data).decode()

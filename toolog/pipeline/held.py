@@ -1,0 +1,172 @@
+"""Sealed records held in memory while the disk cannot be written; sinks read them from here meanwhile.
+
+Callers give records up in it when all of memory is full, so what they use takes no lock: single operations on
+dicts and deques. Readers and the worker, who move records out of it, take one among themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from toolog.spool import Frame
+
+SEGMENT = "memory"
+"""The segment that frames in memory name; their offsets are places, not bytes."""
+
+
+class Held:
+    """Records held in memory, in the order of their arrival.
+
+    A record that no reader took yet can be given up for one of a higher level (`give_up`), or moved to the
+    disk when that is well again (`take_untouched`).
+    """
+
+    def __init__(self) -> None:
+        self.readers: list[HeldReader] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.frames: dict[int, Frame] = {}  # its size is read on the caller's way
+        self._lanes: tuple[deque[int], ...] = (deque(), deque(), deque(), deque())
+        self._places = itertools.count()
+        self._end = 0
+        self.lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def append(self, lane: int, levelno: int, code: int, payload: bytes) -> None:
+        """Hold one record; its bound is kept by whoever calls (see `Queues`). Called by one thread only."""
+        place = next(self._places)
+        self.frames[place] = Frame(SEGMENT, place, place + 1, place, levelno, code, 0, 0, payload)
+        self._lanes[lane].append(place)
+        self._end = place + 1
+
+    def give_up(self, lane: int, oldest: bool) -> int | None:
+        """Give up the oldest or newest record of a lane that not every reader took; return its level
+        number.
+        """
+        places = self._lanes[lane]
+        taken = min([reader.at for reader in self.readers], default=0)
+        while True:
+            try:
+                place = places.popleft() if oldest else places.pop()
+            except IndexError:
+                return None
+            if place >= taken:
+                frame = self.frames.pop(place, None)
+                if frame is not None:
+                    return frame.levelno
+            elif not oldest:
+                return None  # what is older was taken too
+
+    def take_untouched(self, limit: int) -> list[Frame]:
+        """Remove and return records that no reader took yet, oldest first."""
+        with self.lock:
+            start = max([reader.at for reader in self.readers], default=0)
+            places = [place for place in list(self.frames) if place >= start][:limit]
+            taken = [self.frames.pop(place, None) for place in places]
+        return [frame for frame in taken if frame is not None]
+
+    def take_all(self) -> list[Frame]:
+        """Remove and return every record that some reader has not acknowledged."""
+        with self.lock:
+            done = self.acked()
+            frames = [frame for place, frame in sorted(self.frames.items()) if place >= done]
+            self.frames.clear()
+        return frames
+
+    def put_back(self, frames: Sequence[Frame]) -> None:
+        """Return records that `take_untouched` gave out, to the places they had."""
+        with self.lock:
+            self.frames = dict(sorted([*self.frames.items(), *((frame.offset, frame) for frame in frames)]))
+
+    def retire(self) -> None:
+        """Let go of what every reader has acknowledged."""
+        if not self.readers or not self.frames:
+            return
+        with self.lock:
+            done = self.acked()
+            for place in [place for place in list(self.frames) if place < done]:
+                self.frames.pop(place, None)
+        for places in self._lanes:
+            for _ in range(len(places)):
+                try:
+                    place = places.popleft()
+                except IndexError:
+                    break
+                if place >= done:
+                    places.appendleft(place)
+                    break
+
+    def between(self, start: int) -> list[Frame]:
+        """Return the records from a place on; the caller holds the lock."""
+        end = self._end
+        if end - start > 2 * len(self.frames):
+            return sorted(
+                (f for p, f in list(self.frames.items()) if p >= start), key=lambda frame: frame.offset
+            )
+        return [frame for place in range(start, end) if (frame := self.frames.get(place)) is not None]
+
+    def acked(self) -> int:
+        """Return the place up to which every reader has acknowledged."""
+        return min([reader.acked for reader in self.readers], default=0)
+
+    @property
+    def end(self) -> int:
+        """The place behind the newest record."""
+        return self._end
+
+    def after_fork_in_child(self) -> None:
+        """Forget everything: it is the parent's."""
+        self.readers = []
+        self._begin()
+
+
+class HeldReader:
+    """Reads what is held for one sink, like a SpoolReader; its cursor is in memory, as the records are."""
+
+    def __init__(self, held: Held, keep: Callable[[int], bool]) -> None:
+        self.state: dict[str, Any] | None = None
+        self.at = self.acked = 0
+        self._held = held
+        self._keep = keep
+        held.readers.append(self)
+
+    def read(self, max_records: int = 1000, max_bytes: int = 8 << 20) -> list[Frame]:
+        """Return the next frames that the sink wants."""
+        if self.at >= self._held.end:
+            return []
+        with self._held.lock:
+            frames: list[Frame] = []
+            waiting = self.at > self.acked
+            for frame in self._held.between(self.at):
+                if len(frames) >= max_records or max_bytes <= 0:
+                    break
+                self.at = frame.end
+                if self._keep(frame.levelno):
+                    frames.append(frame)
+                    max_bytes -= len(frame.payload)
+            else:
+                self.at = self._held.end
+            if not frames and not waiting:
+                self.acked = self.at
+        return frames
+
+    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
+        """Acknowledge a frame and all that were read before it."""
+        self.acked = max(self.acked, frame.end)
+        return True
+
+    def forget(self) -> None:
+        """Return to what was acknowledged."""
+        self.at = self.acked
+
+    def pending(self) -> int:
+        """Return how many records the sink has not acknowledged."""
+        with self._held.lock:
+            return sum([self._keep(frame.levelno) for frame in self._held.between(self.acked)])

@@ -1,0 +1,294 @@
+"""Behind the spool: who may ship a directory, the sinks' threads, and what has arrived.
+
+One process at a time ships a directory: the holder of its lock. The others look every second whether it
+became free, so a shipper that dies is replaced. What only memory holds (the disk fails) each process ships
+itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolog import sinks
+from toolog.counters import contain, count
+from toolog.errors import SpoolError
+from toolog.pipeline.dead_letters import DeadLetters
+from toolog.pipeline.held import Held, HeldReader
+from toolog.pipeline.losses import Losses
+from toolog.pipeline.options import Options
+from toolog.pipeline.outlet import Outlet
+from toolog.pipeline.purge import purge, with_file_limits
+from toolog.pipeline.runner import SinkRunner
+from toolog.sinks import Delivery, Sink
+from toolog.spool import Frame, ShipperLock, SpoolReader
+from toolog.spool.segment import SUFFIX
+
+LOCK_EVERY = 1.0
+_LOCK_SOON_FOR = 6.0
+_POLL = 0.002
+_GRACE = 0.3
+
+
+class Shipping:
+    """The sinks of one pipeline and the threads that serve them. Raises ConfigError for a sink's wrong
+    option.
+    """
+
+    def __init__(self, options: Options, outlet: Outlet, held: Held, losses: Losses) -> None:
+        self.options = options
+        self.outlet = outlet
+        self.runners: list[SinkRunner] = []
+        self._held = held
+        self._losses = losses
+        self._sinks: dict[str, Mapping[str, Any] | Sink] = {}
+        self._delivery: dict[str, Delivery] = {}
+        for name, given in options.sinks.items():
+            table = with_file_limits(name, given, options.policies) if isinstance(given, Mapping) else {}
+            self._sinks[name] = table or given
+            # Made once now, so that a wrong option is told to whoever configures; each thread makes its own
+            # later.
+            self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
+        self._readers: list[SpoolReader] = []
+        self._lock: ShipperLock | None = None
+        self._lock_at = 0.0
+        self._born = time.monotonic()
+        self._refused_at = 0.0
+
+    @property
+    def is_shipper(self) -> bool:
+        """Whether this pipeline has the right to ship its directory."""
+        return self._lock is not None and self._lock.held
+
+    # -- every now and then
+    # ---------------------------------------------------------------------------------------
+
+    def keep_going(self) -> None:
+        """Become the directory's shipper if nobody is; start the sinks' threads, and restart one that
+        died.
+        """
+        now = time.monotonic()
+        if not self.is_shipper and now >= self._lock_at:
+            # Soon at first: a handler that this one replaces may be about to let go.
+            self._lock_at = now + (LOCK_EVERY if now - self._born > _LOCK_SOON_FOR else 0.0)
+            self._try_lock()
+        if self.is_shipper or self._held.frames:
+            self._start_runners()
+        if self.is_shipper and self.outlet.spool is not None:
+            self._seal_when_shipped()
+            self.outlet.spool.retire(self._readers)
+
+    def _try_lock(self) -> None:
+        if self.outlet.spool is None:
+            return
+        try:
+            if self._lock is None:
+                self._lock = self.outlet.spool.shipper_lock()
+            self._lock.try_acquire()
+        except SpoolError as error:
+            contain("lock", error)
+
+    def _seal_when_shipped(self) -> None:
+        """End a large live segment that every sink has read, so that it can be deleted."""
+        writer = self.outlet.writer
+        if writer is None or not self._readers:
+            return
+        for name, size in self.own_segments().items():
+            if size > self.options.segment_size // 4 and self._passed(name) >= size:
+                writer.seal()
+
+    def make_room(self, levelno: int) -> bool:
+        """Give up records in a spool that is at its bound, lower ones than those that wait; True when some
+        went.
+        """
+        spool, writer = self.outlet.spool, self.outlet.writer
+        oldest = self.options.when_full == "drop_oldest"
+        if spool is None or writer is None or not self.is_shipper or not self._readers:
+            return False
+        if time.monotonic() - self._refused_at < LOCK_EVERY and not oldest:
+            return False
+        writer.seal()
+        below = None if oldest else 10 * (levelno // 10)
+        given = spool.drop_oldest(max(self.options.max_size // 8, 1), self._readers, below=below)
+        for lost, number in given.frames.items():
+            self._losses.note("spool_full", lost, number)
+        if not given.freed:
+            self._refused_at = time.monotonic()
+        return bool(given.freed)
+
+    # -- the sinks' threads
+    # ---------------------------------------------------------------------------------------
+
+    def _start_runners(self) -> None:
+        if not self.runners:
+            self.runners = [self._make_runner(name) for name in self._sinks]
+        for runner in self.runners:
+            if not runner.alive and not runner.stopping:
+                runner.start()
+
+    def _make_runner(self, name: str) -> SinkRunner:
+        policies = self.options.policies
+        keep = self._keep(name)
+
+        def letters() -> Path | None:
+            return None if self.outlet.spool is None else self.outlet.spool.dead_letters(name)
+
+        reader = self._reader(name, keep)
+        self._readers.append(reader)
+        return SinkRunner(
+            name,
+            lambda: sinks.create(name, self._sinks[name]),
+            self._delivery[name],
+            policies,
+            [_Shipped(reader, self), HeldReader(self._held, keep)],
+            DeadLetters(letters, name, self.options.dead_letters_size),
+            self._losses,
+            purge=lambda sink: purge(sink, policies),
+            purge_every=self.options.purge_every,
+        )
+
+    def _keep(self, name: str) -> Callable[[int], bool]:
+        route = self.options.policies.route
+        return lambda levelno: name in route(levelno)
+
+    def _reader(self, name: str, keep: Callable[[int], bool]) -> SpoolReader:
+        return SpoolReader(
+            self.options.directory,
+            name,
+            keep=keep,
+            sync="power" in self.options.durability.values(),
+            on_damage=lambda segment, frames, size: count("damaged", frames, sink=name),
+        )
+
+    # -- what has arrived
+    # -----------------------------------------------------------------------------------------
+
+    def own_segments(self) -> dict[str, int]:
+        """Return the segments that this process wrote, and their sizes in bytes."""
+        pid = os.getpid()
+        spool = self.outlet.spool
+        return (
+            {} if spool is None else {one.name: one.size for one in spool.segments() if one.facts.pid == pid}
+        )
+
+    def wait(self, deadline: float) -> bool:
+        """Wait until every sink has acknowledged what is in the spool now; where no thread runs, ship on this
+        one.
+
+        Where another process ships there is nothing to wait for. False when the deadline (monotonic seconds)
+        came.
+        """
+        target, held_to = self.own_segments(), self._held.end if self._held.frames else 0
+        is_done = _Once(lambda: self._has_arrived(target, held_to))
+        for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
+            runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
+        try:
+            while not is_done():
+                if time.monotonic() >= deadline:
+                    return False
+                for runner in self.runners:
+                    runner.hurry = True
+                    runner.bell.ring()
+                time.sleep(_POLL)
+        finally:
+            for runner in self.runners:
+                runner.hurry = False
+        return True
+
+    def _has_arrived(self, target: dict[str, int], held_to: int) -> bool:
+        if held_to and self._held.frames and self._held.acked() < held_to:
+            return False
+        if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
+            return self._lock is not None or self.outlet.spool is None
+        for name in list(target):
+            if self._passed(name) >= target[name] or not (self.options.directory / (name + SUFFIX)).exists():
+                del target[name]
+        return not target
+
+    def _passed(self, name: str) -> int:
+        return min([reader.passed(name) for reader in self._readers], default=0)
+
+    def pending(self) -> dict[str, int]:
+        """Return how many records each sink has still to acknowledge, held ones included."""
+        if self.runners:
+            return {runner.sink_name: runner.pending() for runner in self.runners}
+        found: dict[str, int] = {}
+        for name in self._sinks:
+            reader = self._reader(
+                name, lambda levelno, name=name: name in self.options.policies.route(levelno)
+            )
+            found[name] = reader.pending() + len(self._held.frames)
+        return found
+
+    # -- the turns of life
+    # ----------------------------------------------------------------------------------------
+
+    def stop(self, deadline: float) -> None:
+        """Stop the threads; wait for them until the deadline, or a moment: a hung one is left alone."""
+        for runner in self.runners:
+            runner.stop()
+        grace = max(deadline, time.monotonic() + _GRACE)
+        while any(runner.alive for runner in self.runners) and time.monotonic() < grace:
+            time.sleep(_POLL)
+
+    def release(self) -> None:
+        """Delete what is shipped, and let another process ship."""
+        if self._lock is not None:
+            if self._lock.held and self.outlet.spool is not None:
+                self.outlet.spool.retire(self._readers)
+            self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Part from the parent's sinks without closing them: their connections are the parent's."""
+        _abandoned.extend(self.runners)
+        self.runners = []
+        self._readers = []
+        self._lock_at = 0.0
+        self._born = time.monotonic()
+
+
+class _Once:
+    """A question that is not asked again once the answer was yes."""
+
+    def __init__(self, ask: Callable[[], bool]) -> None:
+        self._ask = ask
+        self._yes = False
+
+    def __call__(self) -> bool:
+        self._yes = self._yes or self._ask()
+        return self._yes
+
+
+class _Shipped:
+    """The spool as a runner reads it: nothing is there unless this process is the directory's shipper."""
+
+    def __init__(self, reader: SpoolReader, shipping: Shipping) -> None:
+        self._reader = reader
+        self._shipping = shipping
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """What the sink left in its cursor."""
+        return self._reader.state
+
+    def read(self, max_records: int = 1000, max_bytes: int = 8 << 20) -> list[Frame]:
+        """Return the next frames."""
+        return self._reader.read(max_records, max_bytes) if self._shipping.is_shipper else []
+
+    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
+        """Acknowledge a frame and all before it."""
+        return self._reader.ack(frame, state)
+
+    def forget(self) -> None:
+        """Return to the cursor."""
+        self._reader.forget()
+
+    def pending(self) -> int:
+        """Return how many records are not acknowledged."""
+        return self._reader.pending()
+
+
+_abandoned: list[Any] = []

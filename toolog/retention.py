@@ -1,0 +1,121 @@
+"""Retention policies: which sinks take the records of a level, and how long they are kept there.
+
+    {"INFO":  {"sinks": ["search"],            "keep": "7 days"},
+     "ERROR": {"sinks": ["search", "archive"], "keep": "30 days"}}
+
+A level's policy covers it up to the next named one (WARNING records go by INFO's policy here); below the
+lowest named level nothing is shipped. Each policy has a name, its level in small letters, under which stores
+keep its records.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.levels import parse_level
+from toolog.units import parse_duration
+
+_KEYS = ("sinks", "keep")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the records of one level are kept.
+
+    ``name`` is the level's name in small letters, ``levelno`` the lowest level it covers, ``sinks`` where its
+    records go, ``keep`` for how many seconds (None: until somebody removes them).
+    """
+
+    name: str
+    levelno: int
+    sinks: tuple[str, ...]
+    keep: float | None = None
+
+
+class Policies:
+    """All policies of one handler, asked for each record by level number."""
+
+    def __init__(self, policies: Collection[Policy]) -> None:
+        self._policies = sorted(policies, key=lambda policy: policy.levelno)
+        self._bounds = [policy.levelno for policy in self._policies]
+        self._known: dict[int, Policy | None] = {}
+
+    @classmethod
+    def from_config(
+        cls, table: Mapping[str, Any], sinks: Collection[str], where: str = "retention"
+    ) -> Policies:
+        """Return the policies of a configuration's ``retention`` table.
+
+        ``sinks`` are the names that may stand in it. An empty table means: every sink takes every record, and
+        nothing is purged. Raises ConfigError for an unknown level, key or sink (naming the nearest), or an
+        impossible ``keep``.
+        """
+        if not table:
+            return cls([Policy("all", 0, tuple(sinks))])
+        policies: dict[int, Policy] = {}
+        for level in table:
+            number = parse_level(level if not isinstance(level, str) else level.strip(), f"level in {where}")
+            name = str(level).strip().lower()
+            if number in policies:
+                raise ConfigError(f"{where} names the level {level!r} twice")
+            policies[number] = _policy(name, number, table[level], sinks, f"{level} in {where}")
+        return cls(list(policies.values()))
+
+    def policy(self, levelno: int) -> Policy | None:
+        """Return the policy that covers a level, or None when its records are not shipped."""
+        try:
+            return self._known[levelno]
+        except KeyError:
+            position = bisect_right(self._bounds, levelno)
+            found = self._policies[position - 1] if position else None
+            if len(self._known) < 256:  # level numbers are the application's to choose
+                self._known[levelno] = found
+            return found
+
+    def route(self, levelno: int) -> tuple[str, ...]:
+        """Return the names of the sinks that take a record of this level; empty when it is not shipped."""
+        found = self.policy(levelno)
+        return () if found is None else found.sinks
+
+    def of_sink(self, name: str) -> list[Policy]:
+        """Return the policies whose records go to one sink."""
+        return [policy for policy in self._policies if name in policy.sinks]
+
+    def __iter__(self) -> Iterator[Policy]:
+        return iter(self._policies)
+
+    def __len__(self) -> int:
+        return len(self._policies)
+
+    def __repr__(self) -> str:
+        return f"Policies({self._policies!r})"
+
+
+def _policy(name: str, number: int, table: object, sinks: Collection[str], where: str) -> Policy:
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{where} is a table of {{sinks, keep}}, not {table!r}")
+    for key in table:
+        if key not in _KEYS:
+            raise unknown_key(key, _KEYS, where)
+    wanted = table["sinks"] if "sinks" in table else list(sinks)
+    if isinstance(wanted, str) or not isinstance(wanted, (list, tuple)):
+        raise ConfigError(f"sinks of {where} is a list of sink names, not {wanted!r}")
+    for sink in wanted:
+        if sink not in sinks:
+            guess = nearest(str(sink), sinks)
+            hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(sorted(sinks)) or 'none'}"
+            raise ConfigError(f"unknown sink {sink!r} in {where}; {hint}")
+    keep = None if table.get("keep") is None else parse_duration(table["keep"], f"keep of {where}")
+    if keep is not None and keep < 1:
+        raise ConfigError(f"keep of {where} is at least one second")
+    return Policy(name, number, tuple(dict.fromkeys(wanted)), keep)
+
+
+def lowest_level(policies: Policies) -> int:
+    """Return the level number from which records are shipped (above every level when there is no policy)."""
+    return min((policy.levelno for policy in policies if policy.sinks), default=logging.CRITICAL + 1)
