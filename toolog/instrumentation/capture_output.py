@@ -25,9 +25,9 @@ from typing import Any
 
 from toolog.call import Call
 from toolog.context import current
+from toolog.counters import contain
 from toolog.settings import capture
 from toolog.snapshot.walk import clean, shorten
-from toolog.stats import contain
 
 NAMES = ("stdout", "stderr")
 _get = current.get

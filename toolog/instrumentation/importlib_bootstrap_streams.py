@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
+from copy import copy
 from time import perf_counter_ns
 from types import CoroutineType, GeneratorType
 from typing import Any
 
 from toolog.call import Call
 from toolog.context import HOLD, Scope, current, pop, push
+from toolog.counters import contain
 from toolog.instrumentation.stream_record import Items, end, returned
-from toolog.stats import contain
 
 _get, _set, _reset = current.get, current.set, current.reset
 
@@ -159,7 +160,9 @@ class CoroutineProxy(Lazy):
     def _toolog_raised(self, error: BaseException) -> None:
         if self._toolog_inner.cr_frame is None:
             if type(error) is StopIteration:
-                returned(self._toolog_call, error)
+                if returned(self._toolog_call, error):
+                    self._toolog_call = copy(self._toolog_call)  # the stream ends the call now, not we
+                    self._toolog_call.ended = True
             else:
                 end(self._toolog_call, None, error)
 

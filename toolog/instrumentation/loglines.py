@@ -14,7 +14,7 @@ import logging
 from typing import Any
 
 from toolog.context import current
-from toolog.stats import contain
+from toolog.counters import contain
 
 FIELDS = ("trace_id", "span_id", "tool_name")
 _original: Any = logging.Logger.makeRecord

@@ -18,7 +18,7 @@ from typing import Any
 
 from toolog import context as scopes
 from toolog.context import Scope, current, use_bridge
-from toolog.stats import contain
+from toolog.counters import contain
 
 MODULE = "opentelemetry.trace"
 _KEY = "toolog-span"

@@ -16,11 +16,11 @@ import ormsgpack
 
 from toolog.call import Call
 from toolog.context import Scope
+from toolog.counters import contain
 from toolog.instrumentation.endings import finish, kind_of, succeed
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
 from toolog.snapshot.walk import MAX_NOTES, MORE
-from toolog.stats import contain
 
 PROXIES: dict[type, Callable[[Call, Any], Any]] = {}
 """What follows a result of this type; filled by `toolog.instrumentation.streams`."""
@@ -106,11 +106,11 @@ def end(call: Call, items: Items | None, error: BaseException | None, started: b
         call.muted = held
 
 
-def returned(call: Call, stop: StopIteration) -> None:
-    """Record what a coroutine returned. When that is a stream itself, the record ends with that."""
+def returned(call: Call, stop: StopIteration) -> bool:
+    """Record what a coroutine returned. If that is a stream itself, the record ends with that: True then"""
     value = stop.value
     if call.ended:
-        return
+        return False
     held = call.muted
     call.muted = get_ident()
     try:
@@ -119,7 +119,9 @@ def returned(call: Call, stop: StopIteration) -> None:
             succeed(call, value, perf_counter_ns() - call.started)
         else:
             stop.value = proxy(call, value)
+            return True
     except Exception as trouble:
         contain("stream", trouble)
     finally:
         call.muted = held
+    return False

@@ -10,12 +10,12 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 from toolog.call import Call
+from toolog.counters import contain
 from toolog.instrumentation.importlib_bootstrap_asyncgen import AsyncGeneratorProxy, Step
 from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy, GeneratorProxy, Lazy
 from toolog.instrumentation.stream_record import PROXIES
 from toolog.snapshot.shapes import EXACT, Shape, described
 from toolog.snapshot.walk import Walk
-from toolog.stats import contain
 
 PROXIES.update(
     {GeneratorType: GeneratorProxy, AsyncGeneratorType: AsyncGeneratorProxy, CoroutineType: CoroutineProxy}

@@ -20,8 +20,8 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from toolog.context import current
+from toolog.counters import contain
 from toolog.instrumentation.importlib_bootstrap_threads import Carried, Inherited, describe, run_thread
-from toolog.stats import contain
 
 _SCOPE = "_toolog_scope"
 _CARRIER = "_toolog_carrier"
