@@ -1,0 +1,210 @@
+"""Reading files of records: JSON lines or MessagePack maps, plain or zstd-compressed, from a path or a
+stream.
+
+The form is recognized from the first bytes, not from the name. What is damaged is reported and stepped over:
+one bad line costs that line, bad bytes between MessagePack maps cost what stands up to the next map that
+makes sense.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from toolog.errors import SerializationError
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_CHUNK = 1 << 16
+_COMPRESSED_CHUNK = 1 << 12  # bounds what one step may expand to
+LONGEST = 64 << 20
+"""Bytes of one record, compressed or not, above which it counts as damaged."""
+
+_MAP = re.compile(rb"(?:[\x81-\x8f]|\xde..)[\xa1-\xbf][a-z_]{2}", re.DOTALL)
+"""The head of a map whose first key is a word: where reading may go on behind damage."""
+
+Report = Callable[[int, str], None]
+
+
+def read_records(
+    source: str | Path | IO[bytes], on_damage: Report | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield ``(number, record)`` for each record of a file; numbers count lines or maps, from 1.
+
+    ``source``: a path, "-" for stdin, or a binary stream (it is not closed). ``on_damage(number, message)``
+    is told each damaged place; without it a damaged place raises SerializationError. A file that is missing
+    raises OSError.
+    """
+    if isinstance(source, (str, Path)):
+        if str(source) == "-":
+            yield from _read(sys.stdin.buffer, on_damage or _raise)
+            return
+        with open(source, "rb") as stream:
+            yield from _read(stream, on_damage or _raise)
+    else:
+        yield from _read(source, on_damage or _raise)
+
+
+class ZstdReader:
+    """What a zstd-compressed stream holds, over all of its frames, read as it goes.
+
+    ``read`` raises ValueError for damaged data, and where the last frame is cut off (once all before it was given).
+    """
+
+    def __init__(self, stream: Any) -> None:
+        import zstandard  # only compressed files need it
+
+        self._stream = stream
+        self._library = zstandard
+        self._frame: Any = None
+        self._input = b""
+        self._output = b""
+
+    def read(self, size: int = _CHUNK) -> bytes:
+        """Return up to ``size`` bytes; b"" at the end."""
+        while not self._output:
+            if not self._input:
+                self._input = self._stream.read(_COMPRESSED_CHUNK)
+                if not self._input:
+                    if self._frame is None:
+                        return b""
+                    self._frame = None
+                    raise ValueError("the compressed data is cut off")
+            if self._frame is None:
+                self._frame = self._library.ZstdDecompressor().decompressobj()
+            try:
+                self._output = self._frame.decompress(self._input)
+            except self._library.ZstdError as error:
+                self._frame, self._stream = None, io.BytesIO()
+                self._input = b""
+                raise ValueError(f"damaged compressed data: {error}") from error
+            ended = self._frame.eof
+            self._input = self._frame.unused_data if ended else b""
+            if ended:
+                self._frame = None
+        data, self._output = self._output[:size], self._output[size:]
+        return data
+
+
+def _raise(number: int, message: str) -> None:
+    raise SerializationError(f"record {number}: {message}")
+
+
+def _read(stream: IO[bytes], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+    buffered = _Peekable(stream)
+    if buffered.peek(4).startswith(ZSTD_MAGIC):
+        buffered = _Peekable(ZstdReader(buffered))
+    start = buffered.peek(1)
+    if start and (start[0] & 0xF0 == 0x80 or start[0] in (0xDE, 0xDF)):
+        yield from _read_maps(buffered, report)
+    else:
+        yield from _read_lines(buffered, report)
+
+
+class _Peekable:
+    """A stream whose first bytes can be looked at. Damage of a compressed one ends it, and stands in ``fault``."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._ahead = b""
+        self.fault: str | None = None
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size:
+            more = self._more(size - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead
+
+    def read(self, size: int) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead[:size], self._ahead[size:]
+            return data
+        return self._more(size)
+
+    def _more(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size) or b""
+        except ValueError as error:
+            self.fault = str(error)
+            return b""
+
+
+def _read_lines(stream: _Peekable, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+    from toolog.serializers.json import serializer
+
+    number, rest = 0, b""
+    while True:
+        data = stream.read(_CHUNK)
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()
+        if not data and rest:
+            lines, rest = [rest], b""
+        for line in lines:
+            number += 1
+            if line.strip():
+                try:
+                    document = serializer.loads(line)
+                except SerializationError as error:
+                    report(number, str(error))
+                    continue
+                if isinstance(document, dict):
+                    yield number, document
+                else:
+                    report(number, f"a record is a JSON object, not {type(document).__name__}")
+        if len(rest) > LONGEST:
+            report(number + 1, f"a line longer than {LONGEST:,} bytes")
+            return
+        if not data:
+            break
+    if stream.fault:
+        report(number + 1, stream.fault)
+
+
+def _read_maps(stream: _Peekable, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+    import msgpack
+
+    number, pending, lost = 0, bytearray(), False
+    unpacker, taken = _unpacker(msgpack, b""), 0
+    while True:
+        data = stream.read(_CHUNK)
+        pending += data
+        unpacker.feed(data)
+        while pending:
+            try:
+                document = unpacker.unpack()
+                if not isinstance(document, dict) or (lost and "record_id" not in document):
+                    raise ValueError(f"a record is a map, not {type(document).__name__}")
+            except msgpack.OutOfData as error:
+                if data and len(pending) < LONGEST:
+                    break  # the rest of this map is still to come
+                fault: Exception = ValueError("cut off" if not data else f"longer than {LONGEST:,} bytes")
+                fault.__cause__ = error
+            except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
+                fault = error
+            else:
+                number, lost = number + 1, False
+                del pending[: unpacker.tell() - taken]
+                taken = unpacker.tell()
+                yield number, document
+                continue
+            if not lost:
+                lost, number = True, number + 1
+                report(number, f"damaged MessagePack: {fault}")
+            start = _MAP.search(pending, 1)
+            del pending[: start.start() if start else len(pending)]
+            unpacker, taken = _unpacker(msgpack, pending), 0
+        if not data:
+            break
+    if stream.fault:
+        report(number + 1, stream.fault)
+
+
+def _unpacker(msgpack: Any, data: bytes | bytearray) -> Any:
+    unpacker = msgpack.Unpacker(raw=False, strict_map_key=True, max_buffer_size=2 * LONGEST)
+    unpacker.feed(data)
+    return unpacker
