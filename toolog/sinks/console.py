@@ -11,8 +11,9 @@ import os
 import sys
 from typing import TextIO
 
-from toolog import lines, stats
+from toolog.counters import contain
 from toolog.errors import ConfigError, SerializationError, SinkUnavailable
+from toolog.sinks import lines
 from toolog.sinks.base import Answer, Batch, BatchLimits
 
 _CODES = {"time": "2", "good": "32", "bad": "1;31", "warn": "33", "dim": "2", "tool": "1", "text": ""}
@@ -57,7 +58,7 @@ class ConsoleSink:
         if stream is None:  # pythonw and daemons have none
             return None
         encoding = getattr(stream, "encoding", None) or "ascii"
-        marks = lines.UNICODE if _can_write(encoding) else lines.ASCII
+        marks = lines.UNICODE if can_write(encoding) else lines.ASCII
         color = wants_color(stream, self._color)
         rejected: dict[str, str] = {}
         text: list[str] = []
@@ -67,9 +68,9 @@ class ConsoleSink:
             except SerializationError as error:
                 rejected[record.record_id] = str(error)
                 continue
-            text.append(_render(lines.line(document, marks=marks), color))
+            text.append(render(lines.line(document, marks=marks), color))
             margin = [("text", " " * 15 + "  " * _depth(document.get("depth")))]
-            text += [_render(margin + row, color) for row in lines.printed(document, self._printed, marks)]
+            text += [render(margin + row, color) for row in lines.printed(document, self._printed, marks)]
         self._put(stream, "".join(text), encoding)
         return Answer(rejected) if rejected else None
 
@@ -78,7 +79,7 @@ class ConsoleSink:
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
             stream.flush()
         except (OSError, ValueError) as error:  # a broken pipe; a closed file
-            stats.contain("the console is closed", error)
+            contain("the console is closed", error)
 
     def close(self) -> None:
         """Take no more batches; the stream is not ours to close."""
@@ -101,7 +102,8 @@ def wants_color(stream: TextIO, choice: str = "auto") -> bool:
         return False
 
 
-def _can_write(encoding: str) -> bool:
+def can_write(encoding: str) -> bool:
+    """Return whether an encoding has the marks that are not ASCII."""
     try:
         "".join(lines.UNICODE).encode(encoding)
     except (UnicodeError, LookupError):
@@ -113,7 +115,8 @@ def _depth(depth: object) -> int:
     return min(depth, 20) if isinstance(depth, int) and depth > 0 else 0
 
 
-def _render(pieces: lines.Line, color: bool) -> str:
+def render(pieces: lines.Line, color: bool) -> str:
+    """Return the pieces of a line as text with its line feed, coloured by escape codes if wanted."""
     if not color:
         return lines.plain(pieces) + "\n"
     painted = (f"\x1b[{_CODES[style]}m{text}\x1b[0m" if _CODES[style] else text for style, text in pieces)

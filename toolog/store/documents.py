@@ -88,7 +88,7 @@ class Shapes:
         """Return the field names of a shape, in the order of the document."""
         return self._fields[shape]
 
-    def row(self, number: int, document: Mapping[str, Any]) -> tuple[Plan, list[Any]]:
+    def row(self, number: int, document: Mapping[str, Any]) -> tuple[Plan, tuple[Any, ...]]:
         """Return how a document is stored, and its row with ``number`` as its id."""
         values = list(document.values())
         key = (*document, *map(type, values), document.get("event"))
@@ -105,7 +105,7 @@ class Shapes:
             row[position] = take(document)
         if plan.shape == WHOLE:
             row[-1] = to_json(document)
-        return plan, row
+        return plan, tuple(row)
 
     def _plan(self, document: Mapping[str, Any]) -> Plan:
         event = document.get("event")

@@ -29,8 +29,11 @@ FIELDS: dict[str, str] = {
     "attempts": JSON, "message": TEXT, "logger": TEXT, "reason": TEXT, "count": INTEGER, "first": TEXT,
     "last": TEXT, "sink": TEXT, "config": JSON, "config_hash": TEXT, "created_at": TEXT,
     "recreated_from": TEXT, "error": JSON, "input": JSON, "output": JSON, "stdout": TEXT, "stderr": TEXT,
+    "attributes": JSON, "stack_info": TEXT,
 }  # fmt: skip
-"""Every field of a record that has a column, and what it holds. Large fields come last: reading the small
+"""Every field of a record that has a column, and what it holds.
+
+Large fields come last: reading the small
 ones is then fast.
 """
 
@@ -38,8 +41,9 @@ _ALWAYS = ("schema_version", "record_id", "event", "level", "timestamp")
 _PLACE = ("trace_id", "span_id", "parent_id", "depth")
 _AROUND = ("session_id", "tags", "service", "process", "host", "masked", "truncated")
 _CALL = (
-    *_ALWAYS, *_PLACE, "depth_exceeded", "tool_name", "tool", "tool_call_id", "phase", "status", "duration_ms",
-    "retry_count", "instance_id", *_AROUND, "evaluation", "attempts", "error", "input", "output", "stdout", "stderr",
+    *_ALWAYS, *_PLACE, "depth_exceeded", "tool_name", "tool", "tool_call_id", "phase", "status",
+    "duration_ms", "retry_count", "instance_id", *_AROUND, "evaluation", "attempts", "error",
+    "input", "output", "stdout", "stderr",
 )  # fmt: skip
 
 
@@ -98,7 +102,10 @@ EVALUATIONS = Table(
     (*_ALWAYS, *_PLACE, "tool_name", "tool", "phase", "status", "instance_id", *_AROUND, "evaluation"),
     ("hold", "overall_score", "passed"),
 )
-LOGS = Table("logs", (*_ALWAYS, *_PLACE, "tool_name", "logger", *_AROUND, "error", "message"))
+LOGS = Table(
+    "logs",
+    (*_ALWAYS, *_PLACE, "tool_name", "logger", *_AROUND, "error", "message", "attributes", "stack_info"),
+)
 LOSSES = Table("losses", (*_ALWAYS, "reason", "count", "first", "last", "sink", *_AROUND))
 OTHERS = Table("other_records", _ALWAYS)
 
@@ -167,8 +174,9 @@ def _search_source() -> str:
     json = {name: _TEXT_OF.format(name) for name in ("input", "output", "error")}
     return (
         "CREATE VIEW search_source AS"
-        f" SELECT id, tool_name, {json['input']} AS input, {json['output']} AS output, {json['error']} AS error,"
-        " coalesce(stdout, '') || ' ' || coalesce(stderr, '') AS message FROM tool_calls UNION ALL"
+        f" SELECT id, tool_name, {json['input']} AS input, {json['output']} AS output,"
+        f" {json['error']} AS error, coalesce(stdout, '') || ' ' || coalesce(stderr, '') AS message"
+        " FROM tool_calls UNION ALL"
         f" SELECT id, tool_name, {json['input']}, NULL, NULL, NULL FROM tool_starts UNION ALL"
         f" SELECT id, tool_name, NULL, NULL, {json['error']}, message FROM logs"
     )
@@ -176,9 +184,10 @@ def _search_source() -> str:
 
 _VIEWS = [
     # Every call, the ones without an end too.
-    "CREATE VIEW calls AS SELECT id, record_id, level, timestamp, trace_id, span_id, parent_id, depth, session_id,"
-    " tool_name, status, duration_ms, error_type, json_extract(error, '$.message') AS error_message,"
-    " retry_count, instance_id, tool_call_id, input, output, tags, stdout, stderr FROM tool_calls UNION ALL"
+    "CREATE VIEW calls AS SELECT id, record_id, level, timestamp, trace_id, span_id, parent_id, depth,"
+    " session_id, tool_name, status, duration_ms, error_type,"
+    " json_extract(error, '$.message') AS error_message, retry_count,"
+    " instance_id, tool_call_id, input, output, tags, stdout, stderr FROM tool_calls UNION ALL"
     " SELECT id, record_id, level, timestamp, trace_id, span_id, parent_id, depth, session_id,"
     " tool_name, 'running', NULL, NULL, NULL,"
     " NULL, instance_id, tool_call_id, input, NULL, tags, NULL, NULL FROM tool_starts AS s"

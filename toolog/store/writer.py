@@ -13,7 +13,7 @@ from typing import Any
 
 from toolog.store.database import Database
 from toolog.store.documents import Shapes, attempts_of
-from toolog.store.schema import Table
+from toolog.store.schema import TABLES, Table
 
 _BINDING = (
     sqlite3.InterfaceError,
@@ -24,6 +24,9 @@ _BINDING = (
     ValueError,
 )
 # What sqlite3 raises for a value that it cannot hold; it says nothing about the database.
+
+CHUNK = 64
+"""Rows made before they are handed to SQLite: so few are still in the processor's cache by then."""
 
 _SEARCH_COLUMNS = "tool_name, input, output, error, message"
 
@@ -48,7 +51,7 @@ def write(database: Database, shapes: Shapes, documents: Iterable[Mapping[str, A
     with database.writing() as connection:
         shapes.load(connection.execute("SELECT id, fields FROM shapes").fetchall())
         first = number = connection.execute("SELECT value FROM meta WHERE key = 'next_id'").fetchone()[0]
-        rows: dict[str, tuple[Table, list[list[Any]]]] = {}
+        rows: dict[str, list[tuple[Any, ...]]] = {table.name: [] for table in TABLES}
         attempts: list[tuple[Any, ...]] = []
         for document in documents:
             record_id = document.get("record_id")
@@ -60,14 +63,19 @@ def write(database: Database, shapes: Shapes, documents: Iterable[Mapping[str, A
             except (*_BINDING, TypeError, RecursionError) as error:
                 written.rejected[record_id] = f"{type(error).__name__}: {error}"
                 continue
-            rows.setdefault(plan.table.name, (plan.table, []))[1].append(row)
+            waiting = rows[plan.table.name]
+            waiting.append(row)
             number += 1
+            if len(waiting) == CHUNK:
+                _insert(connection, plan.table, waiting, written)
+                waiting.clear()
             if plan.has_attempts:
                 attempts += attempts_of(document)
         if shapes.fresh:
             connection.executemany("INSERT INTO shapes VALUES (?, ?)", shapes.fresh)
-        for table, batch in rows.values():
-            _insert(connection, table, batch, written)
+        for table in TABLES:
+            if rows[table.name]:
+                _insert(connection, table, rows[table.name], written)
         if attempts:
             _insert_attempts(connection, attempts)
         if number != first:
@@ -75,7 +83,9 @@ def write(database: Database, shapes: Shapes, documents: Iterable[Mapping[str, A
     return written
 
 
-def _insert(connection: sqlite3.Connection, table: Table, batch: list[list[Any]], written: Written) -> None:
+def _insert(
+    connection: sqlite3.Connection, table: Table, batch: list[tuple[Any, ...]], written: Written
+) -> None:
     statement = f"INSERT OR IGNORE INTO {table.name} VALUES ({', '.join('?' * len(table.columns))})"
     before = connection.total_changes
     try:
@@ -91,7 +101,7 @@ def _insert(connection: sqlite3.Connection, table: Table, batch: list[list[Any]]
             except _BINDING as error:
                 refused += 1
                 written.rejected[str(row[place])] = f"{type(error).__name__}: {error}"
-        batch = batch[refused:]
+        written.again -= refused
     stored = connection.total_changes - before
     written.stored += stored
     written.again += len(batch) - stored
