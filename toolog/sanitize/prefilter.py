@@ -1,0 +1,233 @@
+"""One scan that says whether a walk can change anything: a superset of all rules, over bytes of any kind.
+
+The scan reads MessagePack, JSON (also JSON inside JSON) or text, without knowing which. So it can trust neither side
+of a string: in MessagePack the byte before it is a length that may look like a letter or digit, the byte behind it any
+value's head; in JSON the `n` of an escaped newline may stand before it. Every pattern here is the matching rule with
+those neighbours allowed. Whatever the walk changes must be flagged; what is flagged need not be changed.
+
+Patterns are written as Latin-1 text over UTF-8 bytes. `FAMILIES` keeps them apart by finder, so that a leaf of a flagged
+structure runs only the finders whose shape was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import re2
+from re2 import _re2
+
+from toolog.sanitize import vocabulary as vocab
+from toolog.sanitize.checks import IBAN_COUNTRIES
+from toolog.sanitize.fold import TABLE, byte_class, escape_class
+from toolog.sanitize.vendors import HOOKS, VENDORS
+
+_MEMORY = 96 << 20
+_END = r'(?:["\x00-\x1f\x7f-\xff]|$)'
+_JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
+_BLANK = r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80|\xef\xbc[\x88\x89]|\\u(?i:00a0|20[0-2][0-9f]|2212|3000|ff0[89]))"
+_SHORT = 4
+
+
+def _left(letters: str) -> str:
+    """Allow what can stand before a string: the start, another character, an escape, or a MessagePack length."""
+    return (
+        rf"(?:^|[^{letters}]|\\[nrtbf]|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
+        rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
+    )
+
+
+def _right(without: str = "") -> str:
+    """Allow what can stand behind a sensitive word: the rest of the key and its end, or a sign of assignment."""
+    plain = "[!#-~]" if not without else f"[!#-rt-~]".replace("!#-r", "!#-RT-r")
+    name = r"[A-Za-z0-9_.$\[\]\-]" if not without else r"[A-RT-Za-rt-z0-9_.$\[\]\-]"
+    first = plain[:-1] + " ]"
+    return (
+        rf"(?:(?:{plain}[!#-~]*)?{_END}|(?:{first}[ !#-~]{{0,39}})?{_END}"
+        rf"|(?:{name}[A-Za-z0-9_.$\[\]\-]*)?[\\\"'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
+    )
+
+
+def _char(char: str) -> str:
+    forms = set()
+    for form in {char, char.lower(), char.upper()}:
+        if len(form) != 1:
+            continue
+        raw = form.encode()
+        forms.add("".join(f"\\x{byte:02x}" for byte in raw) if not form.isascii() else "\\" + form if not form.isalnum() else form)
+        if not form.isascii():
+            forms.add(f"\\\\u(?i:{ord(form):04x})")
+            forms.add("".join(f"%(?:25)*(?i:{byte:02x})" for byte in raw))
+    return "(?:" + "|".join(sorted(forms)) + ")"
+
+
+def _word(word: str) -> str:
+    return "".join(_char(char) for char in word) if not word.isascii() else f"(?i:{word})"
+
+
+def _named(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iterable[str]) -> list[str]:
+    long, short, foreign = [], [], []
+    for word in strong:
+        if not word.isascii() and not any("a" <= char <= "z" for char in word):
+            foreign.append(_word(word))
+        elif word.isascii() and len(word) < _SHORT:
+            short.append(word)
+        elif word != "token":
+            long.append(word)
+    long = [word for word in long if not any(other != word and other in word for other in long if other.isascii())]
+    long = [word for word in long if "token" not in word or word.endswith("tokens")]
+    ends: dict[str, list[str]] = {}
+    for first, second in pairs:
+        ends.setdefault(second, []).append(first)
+    patterns = [
+        "(?:" + "|".join(_word(word) for word in long) + ")" + _right(),
+        "(?i:token)" + _right("s"),
+        "(?i:cvv|cvc|csc|cvn)[d-\\x7f]",
+        "(?:" + "|".join(foreign) + ")",
+    ]
+    if short:
+        either = "|".join(short)
+        humps = "|".join(word.capitalize() for word in short)
+        patterns.append(f"(?:{_left('A-Za-z')}(?i:{either})|[a-z](?:{humps}))" + _right())
+    if ends:
+        groups = [f"(?:{'|'.join(_word(f) for f in firsts)}){_JOINT}{_word(second)}" for second, firsts in ends.items()]
+        patterns.append("(?:" + "|".join(groups) + ")" + _right())
+    last = [word for word in shaped if word.isascii()]
+    if last:
+        humps = "|".join(word.capitalize() for word in last)
+        tail = r"[ !#-@\[-`{-~]*(?:" + _END + r"|[=:>%'])"
+        patterns.append(f"(?:{_left('A-Za-z')}(?i:{'|'.join(last)})|[a-z](?:{humps}))(?:{tail}| is | was | are )")
+    odd = [_word(word) for word in shaped if not word.isascii()]
+    if odd:
+        patterns.append("(?:" + "|".join(odd) + ")")
+    patterns.append(r"(?:" + "|".join(f"(?i:{word})" for word in [*long, "token", *short] if word.isascii()) + r")[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])")
+    return patterns
+
+
+def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
+    words = [word for word in strong if word.isascii()]
+    ends: dict[str, list[str]] = {}
+    for first, second in pairs:
+        if first.isascii() and second.isascii():
+            ends.setdefault(second, []).append(first)
+    both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
+    return r"-[A-Za-z0-9_\-]*(?i:" + "|".join([*words, *both]) + r")[A-Za-z0-9_\-]*[ \t]"
+
+
+def _vendors() -> list[str]:
+    shapes = []
+    for _, prefix, body, least, exact in VENDORS:
+        if "/" in body:
+            body = body[:-1] + "\\\\]"
+        shapes.append(f"{prefix.replace('/', chr(92) * 2 + '*/')}{body}{{{exact or least}}}")
+    return [_left(r"A-Za-z0-9_\-") + "(?:" + "|".join(shapes) + ")"]
+
+
+_DIGIT = _left("0-9")
+_VALUES: dict[str, list[str]] = {
+    "private_key": ["BEGIN [A-Z0-9 ]*PRIVATE KEY"],
+    "jwt": [r"eyJ[A-Za-z0-9_-]{8}[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4}"],
+    "vendor_key": _vendors(),
+    "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path in HOOKS) + ")"],
+    "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
+    "email": [r"[A-Za-z0-9._%+'\x80-\xff-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xf4]|\\u)"],
+    "phone": [
+        rf"{_DIGIT}(?:(?:00)?86{_BLANK}?)?1[3-9][0-9]{_BLANK}?[0-9]{{4}}{_BLANK}?[0-9]{{4}}",
+        rf"\+\(?[1-9](?:{_BLANK}{{0,4}}[0-9]){{8}}",
+        rf"{_DIGIT}[2-9][0-9]{{2}}{_BLANK}{{1,3}}[2-9][0-9]{{2}}{_BLANK}[0-9]{{4}}",
+        rf"\([2-9][0-9]{{2}}\){_BLANK}?[2-9][0-9]{{2}}{_BLANK}[0-9]{{4}}",
+        r"[\xcf\xd3]\x00\x00\x00(?:\x03[\x06-\xff]|\x04[\x00-\xa8])",
+    ],
+    "id_number": [
+        rf"{_DIGIT}[1-9][0-9]{{5}}{_BLANK}?(?:1[89]|2[01])[0-9]{{6}}{_BLANK}?[0-9]{{3}}[0-9Xx]",
+        r"[\xcf\xd3](?:\x01[\x86-\xff]|[\x02-\x0b])[\x00-\xff]{6}",
+    ],
+    "card": [
+        rf"{_DIGIT}(?:[2-6][0-9]|81)[0-9]{{12}}",
+        rf"{_DIGIT}[2-8][0-9]{{3}}{_BLANK}[0-9]{{4}}{_BLANK}[0-9]{{4}}{_BLANK}[0-9]{{4}}",
+        rf"{_DIGIT}3[0-9]{{3}}{_BLANK}[0-9]{{6}}{_BLANK}[0-9]{{4}}",
+        r"[\xcf\xd3]\x00(?:\x01[\x35-\x5a]|[\x07-\x18])[\x00-\xff]{5}",
+    ],
+    "iban": ["(?:" + "|".join(IBAN_COUNTRIES) + ")[0-9]{2}(?: ?[A-Z0-9]{4}){2}"],
+    "ssn": [rf"{_DIGIT}[0-9]{{3}}{_BLANK}[0-9]{{2}}{_BLANK}[0-9]{{4}}"],
+}
+#: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped ASCII.
+_HIDDEN = [
+    byte_class(TABLE),
+    escape_class(TABLE),
+    r"\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\\u(?i:03[0-6]|00[2-7])[0-9a-fA-F]",
+    r"%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5|ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
+]
+_NAMED_FIXED = [
+    r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
+    r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
+    r"(?i:curl)[\x00-\xff]*-(?:u|-user|-proxy-user)",
+    r"mysql[\x00-\xff]*-p|sshpass|redis-cli[\x00-\xff]*-a",
+    r"(?i:identified)",
+]
+
+
+class Prefilter:
+    """The scan for one vocabulary.
+
+    :param strong, pairs, shaped: the words of the key predicate.
+    """
+
+    def __init__(
+        self,
+        strong: Iterable[str] = vocab.STRONG,
+        pairs: Iterable[tuple[str, str]] = tuple(vocab.PAIRS),
+        shaped: Iterable[str] = vocab.SHAPED,
+    ) -> None:
+        strong = list(strong)
+        pairs = list(pairs)
+        named = [*_named(strong, pairs, list(shaped)), _flag_words(strong, pairs), *_NAMED_FIXED]
+        self._compile({"named": named, **_VALUES, "hidden": _HIDDEN})
+
+    @classmethod
+    def of(cls, added: Iterable[tuple[str, ...]], literals: Iterable[bytes]) -> Prefilter:
+        """Answer a prefilter only of a user's own words and known secrets, to run beside the built-in one.
+
+        :param added: phrases that make a key sensitive, each a tuple of words.
+        :param literals: byte strings to be found as they stand (known secrets in all their spellings).
+        """
+        own = cls.__new__(cls)
+        phrases = [_JOINT.join(_word(word) for word in phrase) for phrase in added]
+        spellings = [_literal(text) for text in literals]
+        own._compile({"named": phrases, "known": spellings})
+        return own
+
+    def _compile(self, families: dict[str, list[str]]) -> None:
+        self.families = families
+        self.names = tuple(name for name, patterns in self.families.items() if patterns)
+        options = _options()
+        everything = "|".join(f"(?:{pattern})" for patterns in self.families.values() for pattern in patterns)
+        self._all = _re2.RE2(("(?s)" + everything).encode(), options)
+        if not self._all.ok():
+            raise ValueError(f"prefilter does not compile: {self._all.error()}")
+        self._set = _re2.Set(_re2.RE2.Anchor.UNANCHORED, options)
+        for name in self.names:
+            self._set.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in self.families[name])).encode())
+        self._set.Compile()
+
+    def flags(self, data: bytes) -> bool:
+        """Tell whether anything in the bytes may be masked."""
+        return bool(self._set.Match(data))
+
+    def families_in(self, text: str) -> list[str]:
+        """Answer the names of the finders whose shape a text shows."""
+        names = self.names
+        return [names[index] for index in self._set.Match(text.encode("utf-8", "replace"))]
+
+
+def _literal(text: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in text)
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = True
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    return options

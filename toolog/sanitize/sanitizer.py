@@ -1,0 +1,151 @@
+"""`Sanitizer`: the policy, the scan and the walk behind one object that is also a plain `logging.Filter`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from toolog.errors import ConfigError, unknown_key
+from toolog.sanitize import logfilter
+from toolog.sanitize.engine import Finding, Walk
+from toolog.sanitize.masks import FAILED
+from toolog.sanitize.policy import OPTIONS, Policy
+
+
+class Sanitizer(logging.Filter):
+    """Masks secrets and personal data in values, and in log records as a filter of any handler or logger.
+
+    :param keys_add: names that make a key sensitive (`customer_ref`), beyond the built-in vocabulary.
+    :param keys_remove: words or whole names that no longer do.
+    :param safe_keys: names whose values are left alone altogether.
+    :param safe_paths: JSON paths (`input.customer.phone`; `*` one segment, `**` any number) left alone with all below.
+    :param rules_add: rule name -> regular expression (re2 syntax; with a group only the first group is masked).
+    :param rules_disable: names of rules that mask nothing.
+    :param style: one style, or rule -> style (`*`: all others): `mask`, `last4`, `pseudonym`, `drop`, a callable
+        `(rule, secret) -> str` or its dotted name `package.module:function`.
+    :param known_secrets: texts that are masked wherever they stand, also JSON-escaped, URL-quoted or in base64.
+    :param max_depth: how many containers deep the walk goes; what lies deeper becomes `[TRUNCATED]`.
+    :param max_bytes: how many characters of one text are read; the rest becomes `[TRUNCATED]`.
+    :param tools: tool name -> options that hold for that tool, on top of these.
+    :param hmac_key: the key of `pseudonym`: text, bytes, or `{"env": NAME}`.
+    :raises ConfigError: for any option that is unknown or cannot be used; names the nearest right one.
+    """
+
+    def __init__(
+        self,
+        *,
+        keys_add: Any = None,
+        keys_remove: Any = None,
+        safe_keys: Any = None,
+        safe_paths: Any = None,
+        rules_add: Any = None,
+        rules_disable: Any = None,
+        style: Any = None,
+        known_secrets: Any = None,
+        max_depth: int | None = None,
+        max_bytes: int | None = None,
+        tools: Mapping[str, Mapping[str, Any]] | None = None,
+        hmac_key: Any = None,
+        **unknown: Any,
+    ) -> None:
+        super().__init__()
+        for name in unknown:
+            raise unknown_key(name, OPTIONS, "sanitizer")
+        options = {
+            "keys_add": keys_add, "keys_remove": keys_remove, "safe_keys": safe_keys, "safe_paths": safe_paths,
+            "rules_add": rules_add, "rules_disable": rules_disable, "style": style, "known_secrets": known_secrets,
+            "max_depth": max_depth, "max_bytes": max_bytes, "tools": tools, "hmac_key": hmac_key,
+        }  # fmt: skip
+        self._options = {key: value for key, value in options.items() if value is not None}
+        self._policy = Policy(self._options)
+        if tools is not None and not isinstance(tools, Mapping):
+            raise ConfigError(f"sanitizer option 'tools' is a mapping of tool name to options, not {tools!r}")
+        self._tools = {name: self._policy.for_tool(given, name) for name, given in (tools or {}).items()}
+
+    @classmethod
+    def from_config(cls, options: Mapping[str, Any] | None) -> Sanitizer:
+        """Make a sanitizer from plain data, as it stands in a dictConfig or in pyproject.
+
+        :raises ConfigError: when it is no mapping, or an option is wrong.
+        """
+        if options is None:
+            return cls()
+        if not isinstance(options, Mapping):
+            raise ConfigError(f"sanitizer options are a mapping, not {options!r}")
+        return cls(**{str(key): value for key, value in options.items()})
+
+    def policy(self, tool: str | None = None) -> Policy:
+        """Answer the policy that holds for a tool, or for everything else."""
+        return self._tools.get(tool, self._policy) if tool is not None else self._policy
+
+    def flags(self, data: bytes, tool: str | None = None) -> bool:
+        """Tell whether anything in serialized bytes may be masked: MessagePack, JSON or UTF-8 text, read in one scan.
+
+        False means that a walk would change nothing.
+        """
+        return self.policy(tool).flags(data)
+
+    def sanitize(self, value: Any) -> Any:
+        """Answer the value with everything masked that must not be seen: the same object when that is nothing.
+
+        Never raises and never changes the given value.
+        """
+        return self.sanitize_at(value)[0]
+
+    def sanitize_at(self, value: Any, path: str = "", tool: str | None = None) -> tuple[Any, dict[str, int]]:
+        """Sanitize a value that stands at a path of a record (`input`), for a tool.
+
+        :returns: the value, and how many things were masked by each rule.
+        """
+        try:
+            walk = Walk(self.policy(tool), tuple(part for part in path.split(".") if part))
+            return walk.run(value), walk.counts
+        except Exception:
+            return FAILED, {"redaction_failed": 1}
+
+    def explain(self, value: Any, tool: str | None = None) -> list[Finding]:
+        """List what would be masked: path, rule and length of each, never a value."""
+        walk = Walk(self.policy(tool))
+        walk.run(value)
+        return walk.findings
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask a log record in place and let it pass; one with nothing to hide is left untouched. Never logs.
+
+        A record of a tool call only gets this sanitizer stamped on it: it masks itself when first asked for content.
+        """
+        if hasattr(record, "toolog_event"):
+            record.toolog_sanitizer = self  # type: ignore[attr-defined]
+            return True
+        logfilter.mask_record(record, self._policy)
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self._options)
+
+    def __copy__(self) -> Sanitizer:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sanitizer:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._options == self._options  # type: ignore[attr-defined]
+
+    __hash__ = logging.Filter.__hash__
+
+    def __repr__(self) -> str:
+        shown = sorted(name for name in self._options)
+        return f"Sanitizer({', '.join(name + '=...' for name in shown)})"
+
+
+def _restore(kind: type[Sanitizer], options: dict[str, Any]) -> Sanitizer:
+    return kind(**options)
+
+
+@cache
+def default() -> Sanitizer:
+    """Answer the sanitizer with the default options: one for the whole process."""
+    return Sanitizer()

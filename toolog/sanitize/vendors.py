@@ -1,0 +1,91 @@
+"""Key shapes that vendors publish: a fixed prefix, then so many characters of one alphabet. Data only.
+
+`(name, prefix, body, rest)`: `prefix` and `body` are regular expressions that both engines read alike; `rest` says how
+many characters of the body there are at least, and whether there may be more. Where a prefix is also an ordinary word
+(`sk-`, `hf_`), the length and the demand for a digit or a capital keep prose out.
+"""
+
+from __future__ import annotations
+
+_WORD = "[A-Za-z0-9]"
+_DASH = "[A-Za-z0-9_-]"
+#: name, prefix, body, least length, exact length (0: open)
+VENDORS: tuple[tuple[str, str, str, int, int], ...] = (
+    ("openai", "sk-(?:proj|svcacct|admin|or-v1|None)-", _DASH, 20, 0),
+    ("anthropic", "sk-ant-", _DASH, 20, 0),
+    ("generic_sk", "sk-", _WORD, 20, 0),
+    ("stripe", "(?:sk|rk)_(?:live|test)_", _WORD, 10, 0),
+    ("stripe_webhook", "whsec_", "[A-Za-z0-9+/=]", 20, 0),
+    ("github", "gh[pousr]_", _WORD, 30, 0),
+    ("github_pat", "github_pat_", "[A-Za-z0-9_]", 22, 0),
+    ("gitlab", "gl(?:pat|dt|rt|ptt|ft|cbt|imt|soat|agent|oas)-", _DASH, 20, 0),
+    ("aws_key_id", "(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)", "[A-Z0-9]", 16, 16),
+    ("slack", "xox[abeoprs]-", _DASH, 10, 0),
+    ("slack_app", "xapp-", _DASH, 16, 0),
+    ("huggingface", "(?:hf|api_org)_", _WORD, 30, 0),
+    ("google", "AIza", _DASH, 35, 35),
+    ("google_oauth", "ya29\\.", "[A-Za-z0-9_.-]", 20, 0),
+    ("google_client", "GOCSPX-", _DASH, 20, 0),
+    ("google_refresh", "1//0", _DASH, 30, 0),
+    ("sendgrid", "SG\\.", "[A-Za-z0-9_.-]", 40, 0),
+    ("npm", "npm_", _WORD, 36, 0),
+    ("pypi", "pypi-AgE", _DASH, 20, 0),
+    ("digitalocean", "do[oprt]_v1_", "[a-f0-9]", 40, 0),
+    ("shopify", "shp(?:at|ca|pa|ss)_", "[A-Fa-f0-9]", 32, 0),
+    ("square", "sq0(?:atp|csp|idp)-", _DASH, 22, 0),
+    ("linear", "lin_(?:api|oauth)_", _WORD, 32, 0),
+    ("notion", "(?:ntn|secret)_", _WORD, 40, 0),
+    ("figma", "fig[dou]_", _DASH, 30, 0),
+    ("docker", "dckr_(?:pat|oat)_", _DASH, 20, 0),
+    ("vault", "hv[bsr]\\.", _DASH, 24, 0),
+    ("nvidia", "nvapi-", _DASH, 40, 0),
+    ("groq", "gsk_", _WORD, 40, 0),
+    ("replicate", "r8_", _WORD, 30, 0),
+    ("perplexity", "pplx-", _WORD, 32, 0),
+    ("xai", "xai-", _WORD, 40, 0),
+    ("tavily", "tvly-", _DASH, 20, 0),
+    ("fireworks", "fw_", _WORD, 22, 0),
+    ("alibaba", "LTAI", _WORD, 12, 0),
+    ("tencent", "AKID", _WORD, 32, 0),
+    ("grafana", "gl(?:sa|c)_", "[A-Za-z0-9_+/=]", 32, 0),
+    ("databricks", "dapi", "[a-f0-9]", 32, 0),
+    ("postman", "PMAK-", "[A-Fa-f0-9-]", 40, 0),
+    ("rubygems", "rubygems_", "[a-f0-9]", 40, 0),
+    ("atlassian", "AT(?:ATT|CTT|BB)", "[A-Za-z0-9_=-]", 30, 0),
+    ("sentry", "sntry[su]_", "[A-Za-z0-9_+/=]", 40, 0),
+    ("newrelic", "NRAK-", "[A-Z0-9]", 27, 0),
+    ("doppler", "dp\\.(?:pt|st|ct|sa|scim|audit)\\.", "[A-Za-z0-9._-]", 30, 0),
+    ("age", "AGE-SECRET-KEY-1", "[A-Z0-9]", 40, 0),
+    ("supabase", "sb(?:p|_secret)_", _DASH, 20, 0),
+    ("planetscale", "pscale_(?:tkn|pw|oauth)_", "[A-Za-z0-9_.=-]", 30, 0),
+    ("netlify", "nfp_", _WORD, 30, 0),
+    ("airtable", "pat[A-Za-z0-9]{14}\\.", "[a-f0-9]", 60, 0),
+    ("heroku", "HRKU-", _DASH, 30, 0),
+    ("mapbox", "sk\\.eyJ", "[A-Za-z0-9_.-]", 40, 0),
+    ("brevo", "xkeysib-", "[A-Za-z0-9-]", 60, 0),
+    ("mailgun", "key-", "[a-f0-9]", 32, 32),
+    ("twilio", "SK", "[a-f0-9]", 32, 32),
+    ("telegram", "[0-9]{8,10}:AA", _DASH, 32, 0),
+    ("pulumi", "pul-", "[a-f0-9]", 40, 40),
+    ("contentful", "CFPAT-", _DASH, 40, 0),
+    ("circleci", "CCIP(?:AT|RJ)_", "[A-Za-z0-9_]", 40, 0),
+    ("buildkite", "bkua_", "[a-z0-9]", 40, 0),
+    ("facebook", "EAA", _WORD, 80, 0),
+    ("square_token", "EAAA", _DASH, 60, 0),
+    ("dropbox", "sl\\.", _DASH, 100, 0),
+    ("langsmith", "lsv2_(?:pt|sk)_", "[A-Za-z0-9_]", 32, 0),
+    ("langfuse", "sk-lf-", "[a-f0-9-]", 36, 0),
+    ("pinecone", "pcsk_", "[A-Za-z0-9_]", 40, 0),
+    ("terraform", "[A-Za-z0-9]{14}\\.atlasv1\\.", _DASH, 60, 0),
+    ("azure_ad", "[A-Za-z0-9_~.-]{3}[78]Q~", "[A-Za-z0-9_~.-]", 31, 0),
+)
+#: Web hooks: all of the path behind this is the secret.
+HOOKS: tuple[tuple[str, str], ...] = (
+    ("slack", "hooks\\.slack(?:-gov)?\\.com/(?:services|workflows|triggers)/"),
+    ("discord", "(?:discord|discordapp)\\.com/api/(?:v[0-9]{1,2}/)?webhooks/"),
+    ("teams", "webhook\\.office\\.com/webhookb2/"),
+    ("telegram", "api\\.telegram\\.org/bot"),
+    ("dingtalk", "oapi\\.dingtalk\\.com/robot/send\\?access_token="),
+    ("feishu", "open\\.(?:feishu\\.cn|larksuite\\.com)/open-apis/bot/v2/hook/"),
+    ("wecom", "qyapi\\.weixin\\.qq\\.com/cgi-bin/webhook/send\\?key="),
+)

@@ -1,0 +1,150 @@
+"""The one decision about names: is what stands under this key a secret, and which rule says so?
+
+A key is folded, cut into words (camelCase, acronyms, snake, kebab, digit suffixes) and judged on whole words, never on
+substrings: `author` is not `auth`, `max_tokens` is not `token`, `APIToken` is. The order is: the user's own words, sensitive
+pairs that end the key, harmless tails, harmless heads, pairs, strong words and exact concatenations, words that depend
+on their value. Keys of dicts, header pairs, `{name, value}` items, columns, flags, query parameters and `name=value` text
+are all judged here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from toolog.sanitize import vocabulary as vocab
+from toolog.sanitize.fold import fold
+
+MAX_KEY = 128
+MAX_SPACED_KEY = 40
+_NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]+")
+_LATIN = re.compile(r"[^\W\d_]+")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_JOINT = re.compile(r"[ !#-+\-./0-9;-@\[-`{-~]*")
+_CACHE_SIZE = 4096
+
+
+class Verdict(tuple[str, str]):
+    """What `KeyWords.judge` answers: `(rule, shape)`; an empty shape means that any value is masked."""
+
+    __slots__ = ()
+
+
+def split(key: str) -> list[str]:
+    """Cut a key into its lower-case words; digits and ordinary separators are left out.
+
+    What cannot stand between the two words of a pair (a quote, a comma, a control character) leaves an empty word.
+
+    >>> split("APIToken"), split("new_password2"), split("x-api-key")
+    (['api', 'token'], ['new', 'password'], ['x', 'api', 'key'])
+    """
+    text = key if key.isascii() else unicodedata.normalize("NFC", key)
+    folded = fold(text)
+    words: list[str] = []
+    at = 0
+    for run in _LATIN.finditer(folded):
+        if words and not _JOINT.fullmatch(text, at, run.start()):
+            words.append("")
+        at = run.end()
+        for part in _script_runs(run.group()):
+            words.extend(word.lower() for word in _HUMP.split(part) if word)
+    return words
+
+
+def _script_runs(run: str) -> list[str]:
+    if run.isascii():
+        return [run]
+    parts: list[str] = []
+    at = 0
+    for match in _NON_LATIN.finditer(run):
+        parts += [run[at : match.start()], match.group()]
+        at = match.end()
+    parts.append(run[at:])
+    return [part for part in parts if part]
+
+
+class KeyWords:
+    """The vocabulary with a user's additions and removals, and a bounded memory of the keys judged so far.
+
+    :param added: words or phrases that make a key sensitive (`customer_ref`); they win over harmless tails.
+    :param removed: words, pairs or whole keys that no longer do (`phone`, `session_key`).
+    """
+
+    def __init__(self, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
+        self.added = [phrase for phrase in (tuple(split(key)) for key in added) if phrase]
+        gone = {"".join(split(key)) for key in removed}
+        self.strong = {word: rule for word, rule in vocab.STRONG.items() if word not in gone}
+        self.shaped = {word: rule for word, rule in vocab.SHAPED.items() if word not in gone}
+        self.pairs = {pair: rule for pair, rule in vocab.PAIRS.items() if "".join(pair) not in gone}
+        self._foreign = [word for word in self.strong if _NON_LATIN.fullmatch(word)]
+        self._gone = gone
+        self._memory: dict[str, Verdict | None] = {}
+
+    def judge(self, key: str) -> Verdict | None:
+        """Answer the verdict on a key, or None when nothing under it is a secret by its name."""
+        try:
+            return self._memory[key]
+        except KeyError:
+            pass
+        verdict = self._judge(key)
+        if len(self._memory) >= _CACHE_SIZE:
+            self._memory.clear()
+        self._memory[key] = verdict
+        return verdict
+
+    def _judge(self, key: str) -> Verdict | None:
+        if not key or len(key) > MAX_KEY:
+            return None
+        if len(key) > MAX_SPACED_KEY and any(char.isspace() for char in key):
+            return None
+        words = split(key)
+        if not words or len(words) > 24:
+            return None
+        for phrase in self.added:
+            size = len(phrase)
+            if any(tuple(words[at : at + size]) == phrase for at in range(len(words) - size + 1)):
+                return Verdict(("key", ""))
+        if "".join(words) in self._gone:
+            return None
+        rule = self._ending(words)
+        if rule:
+            return Verdict((rule, ""))
+        if self._harmless(words):
+            return None
+        for pair in zip(words, words[1:], strict=False):
+            if pair in self.pairs:
+                return Verdict((self.pairs[pair], ""))
+        for at, word in enumerate(words):
+            rule = self.strong.get(word) or self._suffix(word) or self._foreign_rule(word, at == len(words) - 1)
+            if rule and not (at and (words[at - 1], word) in vocab.HARMLESS_PAIRS):
+                return Verdict((rule, ""))
+        last = self.shaped.get(words[-1])
+        return Verdict(last) if last else None
+
+    def _ending(self, words: list[str]) -> str | None:
+        """Judge the end of the key: a pair there wins over a harmless tail (`national_id`, `security_code`)."""
+        if len(words) < 2 or words[0] in vocab.HEADS or (words[-2], words[-1]) in vocab.TAIL_PAIRS:
+            return None
+        return self.pairs.get((words[-2], words[-1]))
+
+    def _suffix(self, word: str) -> str | None:
+        """Judge concatenations such as `ldappassword`: only endings that no other word has."""
+        for ending in ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken"):
+            if word.endswith(ending) and ending not in self._gone:
+                return self.strong.get(ending)
+        return None
+
+    def _foreign_rule(self, word: str, last: bool) -> str | None:
+        """Judge a word of a script without spaces: it may hold a sensitive word among others."""
+        if word.isascii() or not _NON_LATIN.fullmatch(word):
+            return None
+        for known in self._foreign:
+            if known in word:
+                if last and word.endswith(tuple(vocab.CJK_TAILS)) and not known.endswith(tuple(vocab.CJK_TAILS)):
+                    return None
+                return None if word.startswith(tuple(vocab.CJK_HEADS)) else self.strong[known]
+        return None
+
+    def _harmless(self, words: list[str]) -> bool:
+        return words[0] in vocab.HEADS or words[-1] in vocab.TAILS and len(words) > 1
