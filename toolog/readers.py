@@ -51,7 +51,8 @@ def read_records(
 class ZstdReader:
     """What a zstd-compressed stream holds, over all of its frames, read as it goes.
 
-    ``read`` raises ValueError for damaged data, and where the last frame is cut off (once all before it was given).
+    ``read`` raises ValueError for damaged data, and where the last frame is cut off (once all before it was
+    given).
     """
 
     def __init__(self, stream: Any) -> None:
@@ -105,7 +106,8 @@ def _read(stream: IO[bytes], report: Report) -> Iterator[tuple[int, dict[str, An
 
 
 class _Peekable:
-    """A stream whose first bytes can be looked at. Damage of a compressed one ends it, and stands in ``fault``."""
+    """A stream whose first bytes can be looked at. Damage of a compressed one ends it, and stands in
+    ``fault``."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
