@@ -1,0 +1,417 @@
+"""What is a tool in an unknown module, class or object.
+
+The rule (measured: wrapping everything public gives 17 records for one ``requests.Session.get``):
+
+- of a module: the classes and public functions in its own namespace that its root package defines, so that a
+  package which only re-exports is covered too. No submodule is entered, ``__all__`` is not read, no lazy name
+  is touched.
+- of a package also the public classes that stand beside an exported one, in the module that defines it: what
+  ``Database["table"]`` hands out is a class nobody exports.
+- of a class: public methods and ``__call__`` over the part of its MRO that its root package defines. A method
+  belongs to the class whose namespace holds it, and only the definition that is in force counts.
+- of an instance: its class's methods, for that object alone, and callables in its own namespace.
+
+Nothing is evaluated on the way: see `kinds`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+from toolog.errors import ConfigError, nearest
+from toolog.instrumentation.importlib_bootstrap_gates import Gate
+from toolog.instrumentation.kinds import (
+    Kind,
+    class_vars,
+    find_static,
+    is_class,
+    is_public,
+    kind_of,
+    module_of,
+    module_vars,
+    mro,
+    object_vars,
+    public_names,
+    root_package,
+    unwrap,
+    why_no_tools,
+)
+from toolog.instrumentation.proxy import wrapper_in
+
+Globs = Iterable[str] | str | None
+
+
+class Tool(NamedTuple):
+    """A callable to be wrapped: where it stands, what stands there, and what its calls are named."""
+
+    holder: Any
+    attribute: str
+    raw: Any
+    kind: Kind
+    name: str
+    package: str
+    nested: bool
+    gate: Gate | None = None
+    homes: frozenset[str] = frozenset()  # modules whose own calls are the package's doing, not the agent's
+
+    @property
+    def path(self) -> str:
+        """Where it stands, as ``module.Class.method``."""
+        return f"{_holder_name(self.holder)}.{self.attribute}"
+
+
+class Skipped(NamedTuple):
+    """A name that was looked at and left alone, and why."""
+
+    name: str
+    reason: str
+
+
+class ToolClass(NamedTuple):
+    """A class whose constructor and later subclasses matter; ``whole`` when it was found through its
+    package."""
+
+    cls: type
+    package: str
+    nested: bool
+    whole: bool
+    has_tools: bool
+    homes: frozenset[str] = frozenset()
+    generated: bool = False  # the base of classes made at run time: only what they hold themselves are tools
+
+
+class Found:
+    """What a search gave: the tools, what was skipped, and the classes whose constructors and subclasses
+    matter."""
+
+    def __init__(self) -> None:
+        self.tools: list[Tool] = []
+        self.skipped: list[Skipped] = []
+        self.classes: list[ToolClass] = []
+
+    def skip(self, name: str, reason: str) -> None:
+        """Note that a name was left alone."""
+        self.skipped.append(Skipped(name, reason))
+
+
+class Choice:
+    """The globs of ``tools=`` and ``exclude=``, over names such as ``Class.method``; remembers which ones
+    matched.
+
+    Raises ConfigError when a glob is not text.
+    """
+
+    def __init__(self, tools: Globs = None, exclude: Globs = None) -> None:
+        self.tools = _globs(tools, "tools")
+        self.exclude = _globs(exclude, "exclude")
+        self._matched: set[tuple[str, str]] = set()
+        self._seen: dict[str, None] = {}
+
+    def why_not(self, *names: str) -> str | None:
+        """Return why a callable known by these names is not taken, or None when it is."""
+        public = is_public(names[0].rpartition(".")[2])
+        if not public and not any(glob.rpartition(".")[2].startswith("_") for glob in self.tools or ()):
+            return "private"
+        self._seen.update(dict.fromkeys(names))
+        chosen = self.tools is None
+        for glob in self.tools or ():
+            private = glob.rpartition(".")[2].startswith("_")
+            if (public or private) and any(fnmatchcase(name, glob) for name in names):
+                self._matched.add(("tools", glob))
+                chosen = True
+        left_out = None
+        for glob in self.exclude or ():
+            if any(fnmatchcase(name, glob) for name in names):
+                self._matched.add(("exclude", glob))
+                left_out = left_out or f"excluded by {glob!r}"
+        if not chosen:
+            return "not chosen by tools=" if public else "private"
+        return left_out
+
+    def check(self, target: str) -> None:
+        """Raise ConfigError when a glob matched nothing in the target."""
+        for option, globs in (("tools", self.tools), ("exclude", self.exclude)):
+            for glob in globs or ():
+                if (option, glob) not in self._matched:
+                    guess = nearest(glob, self._seen)
+                    known = ", ".join(list(self._seen)[:12]) or "no tools at all"
+                    hint = f"did you mean {guess!r}?" if guess else f"there are: {known}"
+                    raise ConfigError(f"{option}={glob!r} matches nothing in {target}; {hint}")
+
+
+def _globs(value: Globs, option: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    globs = (value,) if isinstance(value, str) else tuple(value)
+    for glob in globs:
+        if not isinstance(glob, str):
+            raise ConfigError(f"{option} takes globs over names such as 'Class.method', not {glob!r}")
+    return globs
+
+
+def find_in_module(
+    module: ModuleType, choice: Choice, found: Found, *, name: str | None, nested: bool
+) -> None:
+    """Find the tools of a module's own namespace."""
+    package = root_package(module.__name__)
+    names = module_vars(module)
+    if "__getattr__" in names:
+        found.skip(f"{module.__name__}.*", "lazy module: names that are not loaded yet are not looked at")
+    seen: set[int] = set()
+    for attribute, value in list(names.items()):
+        if id(value) in seen:
+            continue
+        if is_class(value):
+            seen.add(id(value))
+            if attribute.startswith("_") or root_package(module_of(value)) != package:
+                continue
+            find_in_class(value, choice, found, name=name, nested=nested, package=package)
+            continue
+        kind = kind_of(value)
+        if kind is None:
+            _note_builtin(value, f"{module.__name__}.{attribute}", attribute, found)
+            continue
+        if wrapper_in(value) is None and type(value) is MethodType:
+            continue  # a bound method of some object, shown as a function: its class is the place
+        home = root_package(module_of(value) or module.__name__)
+        if home != package:
+            if not attribute.startswith("_"):
+                found.skip(f"{module.__name__}.{attribute}", f"defined by {home}, not by {package}")
+            continue
+        seen.add(id(value))
+        why = choice.why_not(attribute)
+        if why is not None:
+            if why != "private":
+                found.skip(f"{module.__name__}.{attribute}", why)
+            continue
+        tool_name = attribute if name is None else f"{name}.{attribute}"
+        found.tools.append(
+            Tool(module, attribute, value, Kind("static", kind.function), tool_name, package, nested)
+        )
+    if "__path__" in names:
+        _look_beside(package, choice, found, name=name, nested=nested, seen=seen)
+
+
+def _look_beside(
+    package: str, choice: Choice, found: Found, *, name: str | None, nested: bool, seen: set[int]
+) -> None:  # fmt: skip
+    """Find the public classes beside those that a package exports, and note which modules define its
+    tools."""
+    homes = dict.fromkeys(module_of(item.cls) for item in found.classes)
+    homes.update(dict.fromkeys(module_of(tool.kind.function) for tool in found.tools))
+    for home in homes:
+        names = module_vars(sys.modules[home]) if home in sys.modules else {}
+        for attribute, value in list(names.items()):
+            if (
+                not is_class(value)
+                or id(value) in seen
+                or attribute.startswith("_")
+                or module_of(value) != home
+            ):
+                continue
+            seen.add(id(value))
+            if why_no_tools(value) is None:
+                find_in_class(value, choice, found, name=name, nested=nested, package=package)
+    if not nested:
+        inner = frozenset(homes)
+        found.tools[:] = [tool._replace(homes=inner) for tool in found.tools]
+        found.classes[:] = [item._replace(homes=inner) for item in found.classes]
+
+
+def find_in_class(
+    cls: type, choice: Choice, found: Found, *, name: str | None, nested: bool, package: str | None = None,
+    gate: Gate | None = None,
+) -> None:  # fmt: skip
+    """Find the tools of a class: public methods over its MRO within its root package.
+
+    With ``gate``, or for a method that a base class shares with classes nobody named, only the calls of the
+    class (or object) itself count.
+    """
+    reason = why_no_tools(cls)
+    path = f"{module_of(cls)}.{cls.__qualname__}"
+    if reason is not None:
+        found.skip(path, reason)
+        return
+    whole_package = package is not None
+    package = package or root_package(module_of(cls))
+    before = len(found.tools)
+    for attribute in public_names(cls, package):
+        held = find_static(cls, attribute)
+        if held is None:
+            continue
+        holder, raw = held
+        if root_package(module_of(holder)) != package or attribute in class_vars(holder).get(
+            "__dataclass_fields__", {}
+        ):
+            continue
+        kind = kind_of(raw)
+        if kind is None:
+            _note_method(raw, path, attribute, found)
+            continue
+        own, shown = f"{cls.__name__}.{attribute}", f"{holder.__name__}.{attribute}"
+        why = choice.why_not(own, shown)
+        if why is not None:
+            if why != "private":
+                found.skip(f"{path}.{attribute}", why)
+            continue
+        narrow = gate
+        if gate is None and holder is not cls and not whole_package:
+            narrow = Gate.of_class(cls)
+        if name is not None:
+            tool_name = f"{name}.{own if whole_package else attribute}"
+        else:
+            tool_name = shown if narrow is None else own
+        found.tools.append(Tool(holder, attribute, raw, kind, tool_name, package, nested, narrow))
+    found.classes.append(ToolClass(cls, package, nested, whole_package, len(found.tools) > before))
+
+
+def find_in_instance(value: Any, choice: Choice, found: Found, *, name: str | None, nested: bool) -> None:
+    """Find the tools of one object: its class's methods, and the callables in its own namespace."""
+    cls = type(value)
+    own = object_vars(value)
+    reason = why_no_tools(cls)
+    if reason is None:
+        find_in_class(cls, choice, found, name=name, nested=nested, gate=Gate.of_instance(value))
+    for attribute, raw in list((own or {}).items()):
+        kind = kind_of(raw)
+        if kind is None or not isinstance(attribute, str):
+            continue
+        if choice.why_not(f"{cls.__name__}.{attribute}") is None:
+            tool_name = f"{name or cls.__name__}.{attribute}"
+            package = root_package(module_of(raw) or module_of(cls))
+            kind = Kind("static", kind.function)
+            found.tools.append(Tool(value, attribute, raw, kind, tool_name, package, nested))
+    if reason is not None and not found.tools:
+        found.skip(f"{module_of(cls)}.{cls.__qualname__}", reason)
+
+
+def find_method(method: Any, choice: Choice, found: Found, *, name: str | None, nested: bool) -> None:
+    """Find the tool behind a bound method: that one method, for the object (or class) it is bound to."""
+    owner, function = method.__self__, unwrap(method.__func__)
+    cls = owner if is_class(owner) else type(owner)
+    names = [function.__name__, *(key for base in mro(cls) for key in class_vars(base))]
+    for attribute in dict.fromkeys(names):
+        held = find_static(cls, attribute)
+        if held is None:
+            continue
+        kind = kind_of(held[1])
+        if kind is None or unwrap(kind.function) is not function:
+            continue
+        own = f"{cls.__name__}.{attribute}"
+        why = choice.why_not(own, f"{held[0].__name__}.{attribute}")
+        if why is not None and why != "private":
+            found.skip(own, why)
+            return
+        gate = Gate.of_class(cls) if is_class(owner) else Gate.of_instance(owner)
+        package = root_package(module_of(held[0]))
+        if why_no_tools(held[0]) is not None:
+            found.skip(own, f"{why_no_tools(held[0])}")
+            return
+        found.classes.append(ToolClass(cls, package, nested, False, True))
+        found.tools.append(Tool(held[0], attribute, held[1], kind, name or own, package, nested, gate))
+        return
+    found.skip(getattr(function, "__qualname__", "method"), "not found on the class of its object")
+
+
+def find_function(function: Any, choice: Choice, found: Found, *, name: str | None, nested: bool) -> None:
+    """Find where a function stands: the namespace of the module or class that defines it."""
+    ours = wrapper_in(function)
+    inner = unwrap(function)
+    module_name = module_of(function)
+    path = getattr(inner, "__qualname__", "") or ""
+    holder: Any = sys.modules.get(module_name)
+    parts = path.split(".")
+    for part in parts[:-1]:
+        if holder is None:
+            break
+        held = (
+            module_vars(holder).get(part)
+            if type(holder) is not type and isinstance(holder, ModuleType)
+            else None
+        )
+        if held is None and is_class(holder):
+            held = class_vars(holder).get(part)
+        holder = held if is_class(held) else None
+    package = root_package(module_name or "__main__")
+    if holder is not None and is_class(holder):
+        raw = class_vars(holder).get(parts[-1])
+        kind = kind_of(raw)
+        if kind is not None and unwrap(kind.function) is inner:
+            shown = f"{holder.__name__}.{parts[-1]}"
+            if _taken(choice, found, shown):
+                found.classes.append(ToolClass(holder, package, nested, False, True))
+                found.tools.append(Tool(holder, parts[-1], raw, kind, name or shown, package, nested))
+            return
+    for place, attribute in _places(function, holder, parts[-1]):
+        if _taken(choice, found, attribute):
+            kind = Kind("static", inner)
+            raw = module_vars(place)[attribute]
+            found.tools.append(Tool(place, attribute, raw, kind, name or attribute, package, nested))
+        return
+    if ours is None:
+        found.skip(path or repr(type(function)), "held by no module: decorate it with @toolog.tool instead")
+
+
+def _taken(choice: Choice, found: Found, name: str) -> bool:
+    why = choice.why_not(name)
+    if why is not None and why != "private":
+        found.skip(name, why)
+        return False
+    return True
+
+
+def _places(function: Any, home: Any, name: str) -> Iterator[tuple[ModuleType, str]]:
+    """Give the modules whose namespace holds this very object, its home first."""
+    modules = [home] if isinstance(home, ModuleType) else []
+    modules += [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
+    for module in modules:
+        names = module_vars(module)
+        for key, value in [(name, names.get(name)), *names.items()]:
+            ours = wrapper_in(value)
+            if value is function or (ours is not None and ours.__wrapped__ is function):
+                yield module, key
+                break
+
+
+def _note_method(raw: Any, path: str, attribute: str, found: Found) -> None:
+    if not is_public(attribute):
+        return
+    kind = type(raw)
+    if kind is property or kind.__name__ in ("cached_property", "property"):
+        found.skip(f"{path}.{attribute}", "property: never evaluated")
+    elif is_class(raw):
+        found.skip(f"{path}.{attribute}", "nested class")
+    elif kind.__name__ in ("builtin_function_or_method", "method_descriptor", "wrapper_descriptor"):
+        found.skip(f"{path}.{attribute}", "function written in C")
+
+
+def _note_builtin(value: Any, path: str, attribute: str, found: Found) -> None:
+    if type(value).__name__ == "builtin_function_or_method" and not attribute.startswith("_"):
+        found.skip(path, "function written in C")
+
+
+def _holder_name(holder: Any) -> str:
+    if is_class(holder):
+        return f"{module_of(holder)}.{holder.__qualname__}"
+    if isinstance(holder, ModuleType):
+        return holder.__name__
+    return f"<{type(holder).__name__} object>"
+
+
+def describe(tool: Tool) -> tuple[str, str, str | None]:
+    """Return module, qualified name and the first line of the docstring of a tool's function."""
+    function = unwrap(tool.kind.function)
+    module = function.__module__ if type(function) is FunctionType else ""
+    qualname = function.__qualname__ if type(function) is FunctionType else tool.attribute
+    if is_class(tool.holder):
+        module = module_of(tool.holder) or module
+        qualname = f"{tool.holder.__qualname__}.{tool.attribute}"
+    elif isinstance(tool.holder, ModuleType) and qualname.rpartition(".")[2] != tool.attribute:
+        qualname = tool.attribute  # a partial, or a function shown under another name
+    doc = function.__doc__ if type(function) is FunctionType else None
+    text = doc.strip().splitlines() if isinstance(doc, str) and doc.strip() else []
+    return module or _holder_name(tool.holder), qualname, text[0].strip() if text else None

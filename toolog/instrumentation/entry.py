@@ -1,0 +1,360 @@
+"""What a user calls: ``instrument``, ``uninstrument`` and the ``tool`` decorator."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from types import ModuleType, TracebackType
+from typing import Any, TypeVar, overload
+
+from toolog.counters import contain
+from toolog.errors import ConfigError, nearest
+from toolog.instances import leave_config_out
+from toolog.instrumentation import imports
+from toolog.instrumentation.discover import Choice, Found, Globs, Skipped, Tool, ToolClass
+from toolog.instrumentation.importlib_bootstrap import make_wrapper
+from toolog.instrumentation.importlib_bootstrap_gates import hold
+from toolog.instrumentation.kinds import Kind, is_class, kind_of, module_of, mro, root_package
+from toolog.instrumentation.patch import (
+    Spot,
+    all_subclasses,
+    grant,
+    grant_constructor,
+    lock,
+    make_plan,
+    release,
+    repair_aliases,
+    spot_at,
+)
+from toolog.instrumentation.proxy import dress, wrapper_in
+from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
+from toolog.instrumentation.targets import Target, find_dotted, resolve, search
+
+Some = TypeVar("Some")
+_active: list[Instrumentation] = []
+
+leave_config_out(
+    "botocore.client", "BaseClient"
+)  # its constructor takes machinery and credentials, no settings
+
+
+class Instrumentation:
+    """What `instrument` did: the tools it wrapped, what it skipped and why. Undoes itself as a context
+    manager.
+
+    ``wrapped`` holds tool names, ``skipped`` pairs of name and reason, ``waiting`` names of modules that will
+    be instrumented when they are imported.
+    """
+
+    def __init__(
+        self, targets: list[Target], label: str, *, choice: Choice, name: str | None, nested: bool | None
+    ) -> None:
+        self.wrapped: list[str] = []
+        self.skipped: list[Skipped] = []
+        self.waiting: list[str] = []
+        self.label = label
+        self._choice = choice
+        self._name = name
+        self._nested = nested
+        self._targets = [(target.kind, target.label, hold(target.value)) for target in targets]
+        self._spots: dict[int, Spot] = {}
+        self._constructors: dict[int, Spot] = {}
+        self._adopted: weakref.WeakSet[Spot] = weakref.WeakSet()
+        self._hooks: list[Hook] = []
+        self._classes: dict[int, ToolClass] = {}
+        self._watched: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+
+    # -- putting it on
+
+    def _install(self, targets: Iterable[Target]) -> None:
+        fresh: list[Spot] = []
+        for target in targets:
+            if target.kind == "pending":
+                self.waiting.append(target.value)
+                if not imports.can_be_found(target.value.partition(".")[0]):
+                    self.skipped.append(Skipped(target.value, _not_found(target.value)))
+                imports.await_module(self._module_of(target.value), self._imported)
+                continue
+            found = Found()
+            search(target, self._choice, found, name=self._name, nested=self._nested)
+            fresh += self._take(found, target.rank)
+            self._follow_subclasses(found, target.rank)
+        repair_aliases(fresh)
+
+    @staticmethod
+    def _module_of(path: str) -> str:
+        """Return the module to wait for: the whole name, unless it is known to be a class or function in
+        one."""
+        parent, _, last = path.rpartition(".")
+        return parent if parent and last[:1].isupper() and find_dotted(parent) is None else path
+
+    def _imported(self, module: ModuleType) -> None:
+        with lock:
+            if self not in _active:
+                return
+            for path in list(self.waiting):
+                if self._module_of(path) == module.__name__ or path == module.__name__:
+                    self.waiting.remove(path)
+                    self.skipped = [item for item in self.skipped if item.name != path]
+                    self._install(resolve(path))
+
+    def _take(self, found: Found, rank: int, spots: Any = None) -> list[Spot]:
+        fresh: list[Spot] = []
+        self.skipped += found.skipped
+        for tool in found.tools:
+            spot = grant(self, tool, rank)
+            if isinstance(spot, str):
+                self.skipped.append(Skipped(tool.path, spot))
+                continue
+            if spots is None:
+                self._spots[id(spot)] = spot
+            else:
+                spots.add(spot)
+            fresh.append(spot)
+            if tool.name not in self.wrapped:
+                self.wrapped.append(tool.name)
+        for item in found.classes:
+            if spots is None:
+                self._classes[id(item.cls)] = item
+            for base in mro(item.cls):
+                if base is item.cls or id(base) in self._classes or _same_package(base, item):
+                    self._wrap_constructor(base, item, spots)
+        return fresh
+
+    def _wrap_constructor(self, cls: type, item: ToolClass, spots: Any) -> None:
+        made = grant_constructor(self, cls, item.package, item.nested, self._is_tool_class)
+        if made is None:
+            return
+        if spots is None:
+            self._constructors[id(made)] = made
+        else:
+            spots.add(made)
+
+    def _is_tool_class(self, cls: type) -> bool:
+        known = self._watched.get(cls)
+        if known is None:
+            known = any(id(base) in self._classes and self._classes[id(base)].has_tools for base in mro(cls))
+            self._watched[cls] = known
+        return known
+
+    def _follow_subclasses(self, found: Found, rank: int) -> None:
+        def adopt(cls: type) -> None:
+            with lock:
+                seen = look_at(cls, self, self._classes, self._choice, self._name)
+                if seen.tools:
+                    seen.skipped.clear()
+                    self._take(seen, rank, self._adopted)
+
+        for item in nearest_roots([item for item in found.classes if item.has_tools]):
+            hook = watch(self, item.cls, adopt)
+            if hook is not None:
+                self._hooks.append(hook)
+            for cls in all_subclasses(item.cls):
+                if id(cls) not in self._classes:
+                    adopt(cls)
+
+    # -- taking it off
+
+    def undo(self) -> None:
+        """Put every original back; every namespace is as it was. Doing it again changes nothing."""
+        with lock:
+            if self not in _active:
+                return
+            _active.remove(self)
+            imports.forget(self._imported)
+            for hook in self._hooks:
+                hook.remove(self)
+            spots = [*self._spots.values(), *self._adopted]
+            for place in release(self, spots):
+                contain(f"undo: {place} was patched by somebody else since")
+            keep = [item._constructors for item in _active]
+            for key, spot in self._constructors.items():
+                if not any(key in held for held in keep):
+                    spot.restore()
+            for spot in list(self._adopted):
+                if spot.attribute == "__init__":
+                    spot.restore()
+            self._spots.clear()
+            self._constructors.clear()
+            self._hooks.clear()
+            self._classes.clear()
+            self.waiting.clear()
+
+    def _covers(self, target: Target) -> bool:
+        return any(
+            (kind == target.kind and held() is target.value) or label == target.label
+            for kind, label, held in self._targets
+        )
+
+    def __enter__(self) -> Instrumentation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.undo()
+
+    @property
+    def active(self) -> bool:
+        """Whether it is in force (not undone)."""
+        return self in _active
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.wrapped)} wrapped", f"{len(self.skipped)} skipped"]
+        if self.waiting:
+            parts.append(f"waiting for {', '.join(self.waiting)}")
+        if not self.active:
+            parts.append("undone")
+        return f"<Instrumentation of {self.label}: {', '.join(parts)}>"
+
+    def __str__(self) -> str:
+        lines = [repr(self)[1:-1]]
+        lines += [f"  + {name}" for name in self.wrapped]
+        lines += [f"  - {name}: {reason}" for name, reason in self.skipped]
+        return "\n".join(lines)
+
+
+def _same_package(base: type, item: ToolClass) -> bool:
+    return root_package(module_of(base)) == item.package
+
+
+def _not_found(path: str) -> str:
+    root = path.partition(".")[0]
+    guess = nearest(root, [name for name in sys.modules if "." not in name and not name.startswith("_")])
+    hint = f"; did you mean {guess!r}?" if guess else ""
+    return f"not found now, waits for its import{hint}"
+
+
+def instrument(
+    target: Any,
+    /,
+    *,
+    tools: Globs = None,
+    exclude: Globs = None,
+    name: str | None = None,
+    nested: bool | None = None,
+) -> Instrumentation:
+    """Record every call of the tools in ``target``: one line, and each call becomes one record.
+
+    ``target``: a module, a dotted name (instrumented when it is imported, if it is not yet), a class, an
+    object, a function, a bound method, or a list of these. ``tools`` and ``exclude``: globs over names such
+    as ``Class.method`` or a function's name. ``name``: what a single function is called in the records, or a
+    prefix for the names of several. ``nested``: whether calls that the target's package makes into itself are
+    records too; False by default for a module, True for anything smaller.
+
+    Returns an `Instrumentation`: what was wrapped and skipped, and the way to undo it. Doing it twice changes
+    nothing. Raises ConfigError for a target that cannot be one and for a glob that matches nothing. Since
+    0.1.
+    """
+    if name is not None and not (isinstance(name, str) and name):
+        raise ConfigError(f"name takes a text, not {name!r}")
+    if nested is not None and not isinstance(nested, bool):
+        raise ConfigError(f"nested takes True or False, not {nested!r}")
+    choice = Choice(tools, exclude)
+    targets = resolve(target)
+    label = ", ".join(item.label for item in targets) or "nothing"
+    made = Instrumentation(targets, label, choice=choice, name=name, nested=nested)
+    with lock:
+        _active.append(made)
+        try:
+            made._install(targets)
+            if not made.waiting:
+                choice.check(label)
+        except BaseException:
+            made.undo()
+            raise
+    return made
+
+
+def uninstrument(target: Any, /) -> None:
+    """Undo what `instrument` did to a target, whichever call did it; a target that is not instrumented is
+    left alone.
+
+    ``target`` takes the same shapes as in `instrument`; a class or function of an instrumented module is
+    taken out of it. Raises ConfigError for what cannot be a target. Since 0.1.
+    """
+    with lock:
+        for item in resolve(target):
+            for made in list(_active):
+                if made._covers(item):
+                    made.undo()
+            found = Found()
+            if item.kind != "pending":
+                search(item, Choice(), found, name=None, nested=None)
+            for tool in found.tools:
+                spot = spot_at(tool.holder, tool.attribute)
+                if spot is None:
+                    continue
+                for held in list(spot.grants):
+                    if tool.gate is None or held.tool.gate is None or held.tool.gate.same(tool.gate):
+                        release(held.owner, [spot])
+
+
+def active() -> list[Instrumentation]:
+    """Return what is in force, oldest first."""
+    return list(_active)
+
+
+@overload
+def tool(function: Some, /) -> Some: ...
+@overload
+def tool(*, name: str | None = None) -> Callable[[Some], Some]: ...
+def tool(function: Any = None, /, *, name: str | None = None) -> Any:
+    """Make a function of one's own a tool: ``@toolog.tool`` or ``@toolog.tool(name="weather")``.
+
+    Each call becomes one record. Works for functions, methods, class- and staticmethods, sync and async; on a
+    class it instruments the class in place and returns it. ``name``: what the records call it. Raises
+    ConfigError for what is neither. Since 0.1.
+    """
+    if name is not None and not (isinstance(name, str) and name):
+        raise ConfigError(f"name takes a text, not {name!r}")
+    if function is None:
+        return lambda decorated: _decorate(decorated, name)
+    return _decorate(function, name)
+
+
+class _Decorated:
+    """The mark of a wrapper that a decorator made."""
+
+    __slots__ = ()
+
+
+_DECORATED = _Decorated()
+
+
+def _decorate(function: Any, name: str | None) -> Any:
+    if is_class(function):
+        instrument(function, name=name)
+        return function
+    if wrapper_in(function) is not None:
+        return function
+    kind = kind_of(function)
+    if kind is None:
+        raise ConfigError(f"@toolog.tool takes a function or a class, not {function!r}")
+    path = getattr(kind.function, "__qualname__", "") or getattr(kind.function, "__name__", "tool")
+    parts = path.rpartition("<locals>.")[2].split(".")
+    binding = kind.binding if kind.binding != "method" or len(parts) > 1 else "static"
+    kind = Kind(binding, kind.function)
+    module = module_of(function)
+    package = root_package(module or "__main__")
+    plan = make_plan(
+        Tool(_module(module), parts[-1], function, kind, name or ".".join(parts[-2:]), package, True),
+        function,
+    )
+    plan.qualname = path
+    return dress(function, make_wrapper(plan), [True], _DECORATED, parts[-1])
+
+
+def _module(name: str) -> Any:
+    return sys.modules.get(name)
+
+    "ABSENT",
+    "COMPANIONS",
+    "Instrumentation",
+    "active",
+    "instrument",
+    "namespace",
+    "tool",
+    "uninstrument",
+]

@@ -1,0 +1,185 @@
+"""Wrappers around the recording wrapper, for the cases that need a decision first: whose call is this?
+
+Like `importlib_bootstrap`, the file's name keeps its frames out of ``warnings.warn(stacklevel=2)`` and of
+logging's ``findCaller``.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from threading import get_ident
+from typing import Any
+
+from toolog.arguments import Arguments
+from toolog.call import Call, Plan
+from toolog.context import Place, Scope, current, pop, push
+from toolog.counters import contain
+from toolog.instances import Newborn, abandon, begin, finish
+
+Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+_mro = type.__dict__["__mro__"].__get__
+
+
+class Gate:
+    """Whose calls count, where a method is shared with others: those of a class and its subclasses, or of one
+    object.
+
+    An object is held weakly where its type allows it.
+    """
+
+    __slots__ = ("_ref", "cls", "strong")
+
+    def __init__(self, cls: type | None, ref: Callable[[], Any] | None, strong: bool) -> None:
+        self.cls = cls
+        self._ref = ref
+        self.strong = strong
+
+    @classmethod
+    def of_class(cls, wanted: type) -> Gate:
+        """Let the calls of a class and its subclasses through."""
+        return cls(wanted, None, False)
+
+    @classmethod
+    def of_instance(cls, wanted: Any) -> Gate:
+        """Let the calls of one object through."""
+        try:
+            return cls(None, weakref.ref(wanted), False)
+        except TypeError:  # __slots__ without __weakref__
+            return cls(None, lambda: wanted, True)
+
+    def admits(self, instance: Any) -> bool:
+        """Whether a call on this object (or class, for a classmethod) counts."""
+        if self._ref is not None:
+            return self._ref() is instance
+        line = _mro(instance) if issubclass(type(instance), type) else _mro(type(instance))
+        return self.cls in line
+
+    def same(self, other: Gate | None) -> bool:
+        """Whether two gates let the same calls through."""
+        if other is None or self.cls is not other.cls:
+            return False
+        return self._ref is None or (other._ref is not None and self._ref() is other._ref())
+
+
+def make_gate(choices: Sequence[tuple[Gate, Wrapper]]) -> Wrapper:
+    """Return a wrapper that records only the calls that a gate admits; the first that admits decides how."""
+
+    def toolog_gate(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        for gate, record in choices:
+            if gate.admits(instance):
+                return record(wrapped, instance, args, kwargs)
+        return wrapped(*args, **kwargs)
+
+    return toolog_gate
+
+
+def make_super_gate(
+    record: Wrapper, identify: Callable[[Any], bytes | None], overriding: Sequence[Plan]
+) -> Wrapper:
+    """Return a wrapper for a method that instrumented subclasses override.
+
+    When an override calls ``super()``, the call is part of the override's own: one record for the chain. Any
+    other call, and so true recursion, is recorded.
+    """
+    plans = {id(plan) for plan in overriding}
+
+    def toolog_super(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        scope = current.get()
+        if scope is not None and id(scope.plan) in plans and isinstance(scope, Call):
+            inside = scope.instance
+            if inside is None or inside == identify(instance):
+                return wrapped(*args, **kwargs)
+        return record(wrapped, instance, args, kwargs)
+
+    return toolog_super
+
+
+def make_outermost(record: Wrapper, homes: frozenset[str]) -> Wrapper:
+    """Return a wrapper that passes through what the modules of a package's own tools call.
+
+    A property, a subscript or a background thread of a package calls its public methods, too, outside any
+    recorded call; none of that is a tool call of the agent.
+    """
+    frame = sys._getframe
+
+    def toolog_outermost(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        if frame(1).f_globals.get("__name__") in homes:
+            return wrapped(*args, **kwargs)
+        return record(wrapped, instance, args, kwargs)
+
+    return toolog_outermost
+
+
+class Region(Place):
+    """Inside a constructor of a package: what it calls of the same package is no tool call of the agent."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+
+def make_constructor(
+    package: str, nested: bool, is_tool_class: Callable[[type], bool], arguments: Arguments
+) -> Wrapper:
+    """Return the wrapper of an ``__init__``: it is no tool call, but it configures a tool instance.
+
+    The arguments are snapshotted before it runs. With ``nested`` False nothing of the same package is
+    recorded inside. An exception passes through, and the instance is forgotten.
+    """
+    region = Region(package)
+
+    def toolog_constructor(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        newborn: Newborn | None = None
+        token = None
+        try:
+            scope = current.get()
+            if scope is None or not scope.muted or scope.muted != get_ident():
+                inside = scope is not None and not nested and scope.plan.package is package
+                if is_tool_class(type(instance)):
+                    newborn = begin(instance, arguments, args, kwargs, package=package, inside=inside)
+                if not nested and not inside:
+                    within = Scope(scope)
+                    within.plan = region
+                    token = push(within)
+        except Exception as trouble:
+            contain("constructor", trouble)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException:
+            if newborn is not None:
+                abandon(newborn)
+            raise
+        finally:
+            if token is not None:
+                pop(token)
+        if newborn is not None:
+            finish(newborn, instance)
+        return result
+
+    return toolog_constructor
+
+
+def make_subclass_hook(holder: type, previous: Any, adopt: Callable[[type], None]) -> Any:
+    """Return an ``__init_subclass__`` that does what the class did before, then shows the new subclass to
+    ``adopt``."""
+
+    def __init_subclass__(cls: type, /, **kwargs: Any) -> None:
+        if previous is None:
+            super(holder, cls).__init_subclass__(**kwargs)  # type: ignore[arg-type]
+        else:
+            previous.__get__(None, cls)(**kwargs)
+        try:
+            adopt(cls)
+        except Exception as trouble:
+            contain("subclass", trouble)
+
+    return classmethod(__init_subclass__)
+
+
+def hold(value: Any) -> Callable[[], Any]:
+    """Return a function that gives a value back, holding it weakly where its type allows it."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value

@@ -1,0 +1,173 @@
+"""How a tool is wrapped: wrapt's FunctionWrapper with what it lacks for tools.
+
+- copy, deepcopy and pickle work as they do for the plain function: a wrapped function or method is pickled as
+  its name, a bound one as "this attribute of that object". So the other side needs neither toolog nor
+  instrumentation.
+- ``Class.method`` is the same object each time, also through a subclass that inherits it: code asks
+  ``type(x).method is not Base.method`` to learn whether it is overridden.
+- a marker of our own, ``__toolog__``, tells "already instrumented". (An ``isinstance`` check against wrapt's
+  class would skip tools that a framework itself wrapped with wrapt.)
+- a switch: once undone, a wrapper that somebody still holds passes calls through, in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import lru_cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+from wrapt import BoundFunctionWrapper, FunctionWrapper
+
+_bind = FunctionWrapper.__get__
+_LruCache = type(lru_cache(lambda: None))
+
+
+class BoundToolWrapper(BoundFunctionWrapper[Any, Any] if TYPE_CHECKING else BoundFunctionWrapper):
+    """A wrapped tool bound to an object or a class, or taken from its class (then not bound)."""
+
+    __slots__ = ()
+
+    @property
+    def __toolog__(self) -> Any:
+        return self._self_parent.__toolog__
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        owner = _bound_to(self)
+        if owner is None or isinstance(owner, type):
+            return self
+        return self._self_parent.__get__(deepcopy(owner, memo), type(owner))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        owner = _bound_to(self)
+        if owner is None:
+            return _name_of(self._self_parent, protocol)
+        return getattr, (owner, self._self_parent._self_attribute)
+
+    def __reduce__(self) -> Any:
+        return self.__reduce_ex__(2)
+
+
+class ToolWrapper(FunctionWrapper[Any, Any] if TYPE_CHECKING else FunctionWrapper):
+    """A wrapped tool as it stands in a namespace, in place of the original.
+
+    ``raw`` is the original as it stood there; ``mark`` what ``__toolog__`` answers; ``switch`` a list, empty
+    once the wrapper is undone; ``attribute`` the name in the namespace.
+    """
+
+    __slots__ = ()
+    __bound_function_wrapper__ = BoundToolWrapper
+
+    def __init__(
+        self,
+        wrapped: Any,
+        wrapper: Callable[..., Any],
+        switch: list[bool],
+        mark: Any,
+        attribute: str,
+        raw: Any,
+    ) -> None:
+        super().__init__(wrapped, wrapper, switch)  # type: ignore[arg-type]  # any object's truth will do
+        self._self_switch = switch
+        self._self_mark = mark
+        self._self_attribute = attribute
+        self._self_raw = raw
+        self._self_unbound: Any = None
+        self._self_stable = self._self_binding == "function" or type(wrapped) is _LruCache
+
+    @property
+    def __toolog__(self) -> Any:
+        return self._self_mark
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is not None:
+            return _bind(self, instance, owner)
+        unbound: Any = self._self_unbound
+        if unbound is None:
+            unbound = _bind(self, None, owner)
+            if self._self_stable:
+                self._self_unbound = unbound  # a classmethod's depends on the owner
+        return unbound
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._self_unbound is not None or type(self.__wrapped__) is not FunctionType:
+            # Only what pickles a class by value meets this object itself: it gets the original. `typing.cast`
+            # is the standard library's function that returns its argument, so the other side needs nothing of
+            # ours.
+            raw = self._self_raw
+            # (a cache is left behind: it pickles as a global name, which is ours now)
+            return cast, (None, raw.__wrapped__ if type(raw) is _LruCache else raw)
+        return _name_of(self, protocol)
+
+    def __reduce__(self) -> Any:
+        return self.__reduce_ex__(2)
+
+
+def _bound_to(bound: BoundToolWrapper) -> Any:
+    """Return the object or class that a bound wrapper acts on, or None when it was taken from its class."""
+    instance = bound._self_instance
+    if instance is not None:
+        return instance
+    if bound._self_binding == "classmethod":
+        return getattr(bound.__wrapped__, "__self__", None)
+    return None
+
+
+def _name_of(wrapper: ToolWrapper, protocol: Any) -> Any:
+    """Return what pickles a wrapper: its global name when it has one, else what pickles the original."""
+    name = getattr(wrapper.__wrapped__, "__qualname__", None)
+    if isinstance(name, str) and "<" not in name:
+        return name
+    return wrapper.__wrapped__.__reduce_ex__(protocol)
+
+
+def dress(raw: Any, wrapper: Callable[..., Any], switch: list[bool], mark: Any, attribute: str) -> Any:
+    """Return what takes the place of ``raw`` in its namespace.
+
+    A staticmethod stays a real staticmethod, so that it is one object through class and instance.
+    """
+    if issubclass(type(raw), staticmethod):
+        return staticmethod(ToolWrapper(raw.__func__, wrapper, switch, mark, attribute, raw))
+    return ToolWrapper(raw, wrapper, switch, mark, attribute, raw)
+
+
+def wrapper_in(value: Any) -> ToolWrapper | None:
+    """Return our wrapper that a namespace's value is or holds, or None; runs no code of the value."""
+    kind = type(value)
+    if kind is ToolWrapper:
+        return value  # type: ignore[no-any-return]
+    if kind is staticmethod and type(value.__func__) is ToolWrapper:
+        return value.__func__  # type: ignore[no-any-return]
+    return None
+
+
+def find_wrapper(value: Any) -> ToolWrapper | None:
+    """Return our wrapper in a chain of wrappers around a function (somebody may have wrapped ours again)."""
+    for _ in range(64):
+        kind = type(value)
+        if kind is BoundToolWrapper:
+            return value._self_parent  # type: ignore[no-any-return]
+        found = wrapper_in(value)
+        if found is not None:
+            return found
+        try:
+            value = object.__getattribute__(value, "__wrapped__")
+        except AttributeError:
+            return None
+    return None

@@ -1,0 +1,184 @@
+"""What a user may point at: every shape of target, told apart, and how each is searched for tools."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import MethodType, ModuleType
+from typing import Any, NamedTuple
+
+from toolog.errors import ConfigError, nearest
+from toolog.instrumentation.discover import (
+    Choice,
+    Found,
+    ToolClass,
+    find_function,
+    find_in_class,
+    find_in_instance,
+    find_in_module,
+    find_method,
+)
+from toolog.instrumentation.imports import can_be_found
+from toolog.instrumentation.kinds import (
+    class_vars,
+    is_class,
+    kind_of,
+    module_of,
+    module_vars,
+    object_vars,
+    root_package,
+)
+from toolog.instrumentation.proxy import BoundToolWrapper, wrapper_in
+
+FRAMEWORKS = frozenset({
+    "ag2", "agno", "anthropic", "autogen", "autogen-core", "crewai", "fastmcp", "google-adk", "haystack",
+    "langchain", "langchain-core", "langgraph", "llama-index", "llama-index-core", "mcp", "openai-agents",
+    "pydantic-ai", "semantic-kernel", "smolagents",
+})  # fmt: skip
+"""Names of agent frameworks; none has an adapter yet."""
+
+ACCEPTED = (
+    'a module, a dotted name ("package.module", "package.module.Class"), a class, an object whose '
+    "methods are tools, a function, a bound method, or a list of these"
+)
+
+COMPANIONS = {"boto3": ("botocore.client.BaseClient", "boto3.resources.base.ServiceResource")}
+"""Packages whose tools are methods of classes generated at run time, below these bases."""
+
+
+class Target(NamedTuple):
+    """One thing to be instrumented: ``kind`` is module, class, instance, function, method, builtin or
+    pending."""
+
+    kind: str
+    value: Any
+    label: str
+
+    @property
+    def rank(self) -> int:
+        """How specific a target is: where two cover one tool, the more specific one decides how it is
+        recorded."""
+        return {"module": 0, "class": 1}.get(self.kind, 2)
+
+
+def resolve(target: Any) -> list[Target]:
+    """Return what a target means; raises ConfigError for what cannot be one."""
+    kind = type(target)
+    if kind in (list, tuple, set, frozenset):
+        return [found for item in target for found in resolve(item)]
+    if kind is str:
+        return [_resolve_name(target)]
+    if issubclass(kind, ModuleType):
+        return [Target("module", target, module_vars(target).get("__name__", "?"))]
+    if issubclass(kind, type):
+        return [Target("class", target, f"{target.__module__}.{target.__qualname__}")]
+    if kind is BoundToolWrapper:
+        if target._self_instance is None and target._self_binding == "function":
+            return [Target("function", target._self_parent, target.__qualname__)]
+        return [Target("method", target.__wrapped__, target.__qualname__)]
+    if kind is MethodType:
+        return [Target("method", target, target.__func__.__qualname__)]
+    if kind_of(target) is not None:
+        return [Target("function", target, str(getattr(target, "__qualname__", kind.__qualname__)))]
+    if kind.__name__ in (
+        "builtin_function_or_method",
+        "method_descriptor",
+        "wrapper_descriptor",
+        "method-wrapper",
+    ):
+        return [Target("builtin", target, target.__qualname__)]
+    if kind.__module__ == "builtins" or target is None:
+        raise ConfigError(f"cannot instrument {target!r}; instrument takes {ACCEPTED}")
+    return [Target("instance", target, f"<{kind.__module__}.{kind.__qualname__} object>")]
+
+
+def _resolve_name(name: str) -> Target:
+    path = name.replace(":", ".")
+    if not all(part.isidentifier() for part in path.split(".")):
+        if name in FRAMEWORKS:
+            raise _no_adapter(name)
+        raise ConfigError(f"cannot instrument {name!r}: not a dotted name; instrument takes {ACCEPTED}")
+    found = find_dotted(path)
+    if found is not None:
+        return resolve(found)[0]._replace(label=path)
+    root = path.partition(".")[0]
+    if path in FRAMEWORKS and not can_be_found(root):
+        raise _no_adapter(name)
+    parent, _, last = path.rpartition(".")
+    held = find_dotted(parent) if parent else None
+    if isinstance(held, ModuleType) and not can_be_found(path) and "__getattr__" not in module_vars(held):
+        guess = nearest(last, [key for key in module_vars(held) if not key.startswith("_")])
+        hint = f"did you mean {guess!r}?" if guess else "see dir() of it for what is there"
+        raise ConfigError(f"{parent} has no {last!r} to instrument; {hint}")
+    if held is not None and is_class(held):
+        guess = nearest(last, [key for key in class_vars(held) if not key.startswith("_")])
+        hint = f"did you mean {guess!r}?" if guess else "it has no such name"
+        raise ConfigError(f"{parent} has no {last!r} to instrument; {hint}")
+    return Target("pending", path, path)
+
+
+def _no_adapter(name: str) -> ConfigError:
+    return ConfigError(
+        f"{name!r} is a framework, and this version has no adapter for frameworks; "
+        f"instrument takes {ACCEPTED}"
+    )
+
+
+def find_dotted(path: str) -> Any:
+    """Return what a dotted name stands for among the loaded modules, or None; imports and evaluates
+    nothing."""
+    parts = path.split(".")
+    for size in range(len(parts), 0, -1):
+        module = sys.modules.get(".".join(parts[:size]))
+        if module is None:
+            continue
+        value: Any = module
+        for part in parts[size:]:
+            value = _static_get(value, part)
+            if value is None:
+                return None
+        return value
+    return None
+
+
+def _static_get(value: Any, name: str) -> Any:
+    if isinstance(value, ModuleType):
+        return module_vars(value).get(name)
+    if is_class(value):
+        for base in type.__dict__["__mro__"].__get__(value):
+            if name in class_vars(base):
+                raw = class_vars(base)[name]
+                kind = kind_of(raw)
+                return raw if kind is None or wrapper_in(raw) is not None else kind.function
+        return None
+    return (object_vars(value) or {}).get(name)
+
+
+def search(target: Target, choice: Choice, found: Found, *, name: str | None, nested: bool | None) -> None:
+    """Find the tools of one target."""
+    if target.kind == "module":
+        find_in_module(target.value, choice, found, name=name, nested=bool(nested))
+        for cls in companions(target.value):
+            found.classes.append(
+                ToolClass(cls, root_package(module_of(cls)), bool(nested), True, True, generated=True)
+            )
+        return
+    deep = True if nested is None else nested
+    if target.kind == "class":
+        find_in_class(target.value, choice, found, name=name, nested=deep)
+    elif target.kind == "instance":
+        find_in_instance(target.value, choice, found, name=name, nested=deep)
+    elif target.kind == "method":
+        find_method(target.value, choice, found, name=name, nested=deep)
+    elif target.kind == "function":
+        find_function(target.value, choice, found, name=name, nested=deep)
+    elif target.kind == "builtin":
+        found.skip(target.label, "function written in C")
+
+
+def companions(module: ModuleType) -> Iterator[type]:
+    """Give the base classes of a package's generated tool classes, as far as they are loaded."""
+    for path in COMPANIONS.get(module_vars(module).get("__name__", ""), ()):
+        cls = find_dotted(path)
+        if is_class(cls):
+            yield cls
