@@ -348,13 +348,3 @@ def _decorate(function: Any, name: str | None) -> Any:
 
 def _module(name: str) -> Any:
     return sys.modules.get(name)
-
-    "ABSENT",
-    "COMPANIONS",
-    "Instrumentation",
-    "active",
-    "instrument",
-    "namespace",
-    "tool",
-    "uninstrument",
-]
