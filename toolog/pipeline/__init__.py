@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import _thread
 import itertools
+import os
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ from toolog.pipeline.worker import LARGE, SMALL, Worker
 from toolog.record import ToolRecord
 from toolog.sanitize.seal import seal, seal_batch
 
-__all__ = ["Options", "Pipeline"]
+__all__ = ["Options", "Pipeline", "accepted"]
 
 _POLL = 0.002
 _GRACE = 0.5
@@ -83,14 +84,12 @@ class Pipeline:
         self._modes: dict[int, int] = {}
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
-        self._accepted = itertools.count()
         self._threadless = False
         self.closed = False  # records that come now are late
         self.ended = False  # nothing of ours runs any more
         life.watch(self)
 
     # -- the caller's thread
-    # --------------------------------------------------------------------------------------
 
     def accept(self, record: ToolRecord) -> None:
         """Take a record as its level's durability says. Never raises; takes no lock."""
@@ -100,7 +99,7 @@ class Pipeline:
             mode = self._mode(levelno)
         if mode == _NOWHERE:
             return
-        next(self._accepted)
+        next(_accepted.numbers)
         if self.closed:
             self._late(record)
         elif mode == _MEMORY:
@@ -167,7 +166,6 @@ class Pipeline:
             self.losses.note("late", record.levelno)
 
     # -- carrying the queue into the spool
-    # ------------------------------------------------------------------------
 
     def drain(self) -> int:
         """Carry what waits now into the spool, in small batches; return how many records. One thread at a
@@ -208,7 +206,6 @@ class Pipeline:
         return frames
 
     # -- house
-    # ----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the worker unless it runs, or the interpreter ends. Anybody may call it, at any time."""
@@ -236,7 +233,7 @@ class Pipeline:
         routed = [record for record in records if self.options.policies.route(record.levelno)]
         if routed:
             for _ in routed:
-                next(self._accepted)
+                next(_accepted.numbers)
             self.outlet.append_many(self._seal([(0, record.levelno, -1, record) for record in routed]))
 
     def _listen(self) -> None:
@@ -252,7 +249,6 @@ class Pipeline:
             self._inbox.poll()
 
     # -- flush
-    # ----------------------------------------------------------------------------------------------------
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that was accepted before is acknowledged by every sink of its policy, or a dead
@@ -290,7 +286,6 @@ class Pipeline:
         return True
 
     # -- the end
-    # --------------------------------------------------------------------------------------------------
 
     def request_finish(self) -> None:
         """Take no more records and begin to end; returns at once."""
@@ -338,7 +333,6 @@ class Pipeline:
         self.shipping.stop(deadline)
 
     # -- fork
-    # -----------------------------------------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:
@@ -368,19 +362,35 @@ class Pipeline:
         self.shipping.after_fork_in_child()
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
-        self._accepted = itertools.count()
         self._threadless = False
         self.worker = Worker(self)
 
     # -- figures
-    # --------------------------------------------------------------------------------------------------
-
-    def accepted(self) -> int:
-        """Return how many records were accepted."""
-        return int(repr(self._accepted)[len("count(") : -1])
 
     def in_spool(self) -> dict[str, int]:
         """Return how many records each sink has still to acknowledge; what waits in the queue is in no spool
         yet.
         """
         return self.shipping.pending()
+
+
+class _Accepted:
+    """How many records this process's pipelines accepted; ``next`` on ``numbers`` is atomic, and cheap."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin at zero: a forked child counts its own."""
+        self.numbers = itertools.count()
+
+
+_accepted = _Accepted()
+os.register_at_fork(after_in_child=_accepted.reset)
+
+
+def accepted() -> int:
+    """Return how many records were accepted in this process: each is stored, dropped, dead or still on its
+    way.
+    """
+    return int(repr(_accepted.numbers)[len("count(") : -1])  # reading it by `next` would count

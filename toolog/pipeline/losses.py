@@ -6,6 +6,7 @@ import time
 from collections import deque
 from typing import NamedTuple
 
+from toolog.counters import count
 from toolog.emit import loss_record
 from toolog.levels import level_name
 from toolog.record import ToolRecord, stamp
@@ -40,10 +41,10 @@ class Losses:
     def __init__(self) -> None:
         self._tallies: dict[_Key, _Tally] = {}
 
-    def note(self, reason: str, levelno: int, count: int = 1, sink: str | None = None) -> None:
+    def note(self, reason: str, levelno: int, number: int = 1, sink: str | None = None) -> None:
         """Count dropped records. Called on the caller's path: takes no lock and never raises."""
         level = level_name(levelno)
-        count("dropped", count, reason=reason, level=level)
+        count("dropped", number, reason=reason, level=level)
         key = _Key(reason, level, sink)
         tally = self._tallies.get(key)
         if tally is None:
@@ -53,7 +54,7 @@ class Losses:
             tally.first = now
         tally.last = now
         noted = tally.noted
-        noted.append(count)
+        noted.append(number)
         if len(noted) > 1024:  # nobody tells: fold, so that a flood of drops costs no memory
             noted.append(_drain(noted))
 
@@ -67,13 +68,13 @@ class Losses:
             if not tally.noted or (now - tally.told_at < TELL_EVERY and not all_of_them):
                 continue
             first, last = tally.first, tally.last
-            count = _drain(tally.noted)
-            if count:
+            lost = _drain(tally.noted)
+            if lost:
                 tally.told_at = now
                 records.append(
                     loss_record(
                         key.reason,
-                        count,
+                        lost,
                         first=stamp(first).decode(),
                         last=stamp(max(first, last)).decode(),
                         level=key.level,

@@ -72,7 +72,6 @@ class Outlet:
         return True
 
     # -- on the caller's thread
-    # -----------------------------------------------------------------------------------
 
     def append(self, levelno: int, code: int, payload: bytes) -> bool:
         """Write one record to the disk; False when that is not possible now. Takes no lock, never raises."""
@@ -115,7 +114,6 @@ class Outlet:
             time.sleep(_POLL)
 
     # -- on the worker's thread
-    # -----------------------------------------------------------------------------------
 
     def append_many(self, frames: Sequence[Sealed]) -> None:
         """Write a batch to the disk, or hold it in memory while the disk fails. Called by one thread at a
@@ -182,7 +180,6 @@ class Outlet:
                 pass
 
     # -- the turns of life
-    # ----------------------------------------------------------------------------------------
 
     def after_fork_in_child(self) -> None:
         """Forget what the parent holds; the writer takes a new identity by itself."""

@@ -105,7 +105,6 @@ class SinkRunner(Loop):
         return self.failures >= BREAK_AFTER
 
     # -- the loop
-    # -----------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Ship until told to stop."""
@@ -186,7 +185,6 @@ class SinkRunner(Loop):
         return frames
 
     # -- delivery
-    # -----------------------------------------------------------------------------------------------
 
     def _deliver(self, source: Source, frames: list[Frame]) -> None:
         batch = _Batch(frames, self._policies)
@@ -285,7 +283,6 @@ class SinkRunner(Loop):
         return state
 
     # -- trouble
-    # ------------------------------------------------------------------------------------------------
 
     def _failed(self, reason: str, error: BaseException) -> None:
         self.failures += 1

@@ -64,7 +64,6 @@ class Shipping:
         return self._lock is not None and self._lock.held
 
     # -- every now and then
-    # ---------------------------------------------------------------------------------------
 
     def keep_going(self) -> None:
         """Become the directory's shipper if nobody is; start the sinks' threads, and restart one that
@@ -120,7 +119,6 @@ class Shipping:
         return bool(given.freed)
 
     # -- the sinks' threads
-    # ---------------------------------------------------------------------------------------
 
     def _start_runners(self) -> None:
         if not self.runners:
@@ -164,7 +162,6 @@ class Shipping:
         )
 
     # -- what has arrived
-    # -----------------------------------------------------------------------------------------
 
     def own_segments(self) -> dict[str, int]:
         """Return the segments that this process wrote, and their sizes in bytes."""
@@ -217,14 +214,10 @@ class Shipping:
             return {runner.sink_name: runner.pending() for runner in self.runners}
         found: dict[str, int] = {}
         for name in self._sinks:
-            reader = self._reader(
-                name, lambda levelno, name=name: name in self.options.policies.route(levelno)
-            )
-            found[name] = reader.pending() + len(self._held.frames)
+            found[name] = self._reader(name, self._keep(name)).pending() + len(self._held.frames)
         return found
 
     # -- the turns of life
-    # ----------------------------------------------------------------------------------------
 
     def stop(self, deadline: float) -> None:
         """Stop the threads; wait for them until the deadline, or a moment: a hung one is left alone."""

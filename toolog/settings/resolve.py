@@ -63,7 +63,10 @@ def resolve(
 
 
 def told(parameter_names: Iterable[str], given: Mapping[str, Any]) -> set[str]:
-    """Return those parameters that the user gave a value: by argument, environment or pyproject.toml."""
+    """Return those parameters that the user gave a value: by argument, environment or pyproject.toml.
+
+    ``given`` are the arguments, already checked by `resolve`.
+    """
     names = set(parameter_names)
     _, table = read_project()
     known = [parameter for parameter in TABLE if parameter.section != "sink"]
@@ -209,7 +212,8 @@ def level_number(value: object, where: str) -> int:
 def apply_capture(values: Mapping[str, Any], target: CaptureSettings = capture) -> None:
     """Put resolved values of the section ``capture`` into the object that capture reads."""
     for parameter in section("capture"):
-        setattr(target, parameter.name, values[parameter.name])
+        if parameter.name in values:
+            setattr(target, parameter.name, values[parameter.name])
 
 
 def _choice(parameter: Parameter, value: Any, where: str) -> str:

@@ -1,0 +1,306 @@
+"""``ToologHandler``, a plain `logging.Handler`: the door through which records enter the pipeline.
+
+Everything about it can be said in ``logging.config.dictConfig``, in environment variables (``TOOLOG_*``) or
+in ``[tool.toolog]`` of pyproject.toml; docs/reference/configuration.md lists all of it. ``handle`` takes no
+lock, so a signal handler or a finalizer that logs cannot deadlock in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolog import counters
+from toolog.call import refresh_plans
+from toolog.context import is_ours
+from toolog.emit import cancel_first_record
+from toolog.errors import ConfigError
+from toolog.levels import level_name, parse_level
+from toolog.pipeline import Options, Pipeline, accepted
+from toolog.pipeline.life import Signals
+from toolog.record import ToolRecord, record_from_log
+from toolog.retention import Policies
+from toolog.sanitize import Sanitizer
+from toolog.settings.resolve import apply_capture, plain, resolve, told
+from toolog.settings.table import section
+
+_NESTING = 3
+"""How deep log lines may be that come from within the making of another log line's record."""
+
+_handlers: weakref.WeakSet[ToologHandler] = weakref.WeakSet()
+
+
+class _Depth(threading.local):
+    value = 0
+
+
+_depth = _Depth()
+
+
+class ToologHandler(logging.Handler):
+    """Ships records to sinks: tool calls, and any application's log lines (as ``log`` events).
+
+    ``level`` is the handler's own level. The options are those of docs/reference/configuration.md, nested as
+    there (``queue={"max_records": 5000}``); what is not given is looked up in the environment, in
+    pyproject.toml, and in the defaults. ``capture`` is a table of what belongs to capture. Raises ConfigError
+    for an unknown key, an impossible value, or a sink whose client is not installed. Since 0.1.
+    """
+
+    def __init__(self, level: int | str = logging.NOTSET, **options: Any) -> None:
+        _refuse_subinterpreters()
+        super().__init__(parse_level(level))
+        self._given: dict[str, Any] = plain(options)
+        capture = self._given.get("capture") or {}
+        if not isinstance(capture, Mapping):
+            raise ConfigError(f"capture in ToologHandler is a table of options, not {capture!r}")
+        rest = {key: value for key, value in self._given.items() if key != "capture"}
+        values = resolve(("handler",), rest, where="ToologHandler")
+        captured = resolve(("capture",), capture, where="capture in ToologHandler")
+        self._options = _options(values)
+        _refuse_clash(self._options)
+        self._pipeline = Pipeline(self._options)
+        self._accept = self._pipeline.accept
+        self._signals: Signals | None = None
+        self._closed = False
+        _apply(captured, told(captured, capture))
+        cancel_first_record()
+        _handlers.add(self)
+        if values["handle_signals"]:
+            self._signals = Signals(self._pipeline.finish)
+            if not self._signals.install():
+                counters.contain("handle_signals needs the main thread")
+        self._pipeline.start()
+
+    def createLock(self) -> None:
+        """Have no lock: nothing here needs one, and a lock is what deadlocks in signal handlers."""
+        self.lock = None
+
+    # -- a record
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Take a record if the filters let it pass. Never raises, and takes no lock."""
+        if self.filters:
+            passed: Any = self.filter(record)
+            if not passed:
+                return False
+            if isinstance(passed, logging.LogRecord):  # from 3.12 on a filter may answer another record
+                record = passed
+        self.emit(record)
+        return True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Put a record into the pipeline; a foreign one becomes a ``log`` event first."""
+        try:
+            if isinstance(record, ToolRecord):
+                self._accept(record)
+            else:
+                self._take_line(record)
+        except Exception as error:
+            counters.contain("handler", error)
+
+    def _take_line(self, line: logging.LogRecord) -> None:
+        if is_ours():  # a sink's client logs too: shipping that would never end
+            counters.count("own_records")
+            return
+        if not self._options.policies.route(line.levelno):
+            return
+        if _depth.value >= _NESTING:  # a value in a log line that logs when it is asked for its text
+            counters.count("reentrant")
+            return
+        _depth.value += 1
+        try:
+            record = record_from_log(line)
+        finally:
+            _depth.value -= 1
+        self._accept(record)
+
+    # -- the end
+
+    def flush(self, timeout: float | None = None) -> bool:  # type: ignore[override]  # says more than None
+        """Wait until all that was accepted before has arrived; see `toolog.flush`.
+
+        ``timeout`` is seconds, by default the shutdown timeout. Answers False at once while this thread holds
+        the lock of the module `logging` (``dictConfig`` does): the threads that would do the work may be
+        waiting for it.
+        """
+        if self._closed or _holds_logging_lock():
+            return self._pipeline.ended
+        return self._pipeline.flush(self._options.shutdown_timeout if timeout is None else timeout)
+
+    def close(self) -> None:
+        """Flush within the shutdown timeout, then stop. May be called again.
+
+        A record that comes later goes into the spool at once (counted as ``late``). While this thread holds
+        the lock of the module `logging`, nothing is waited for: the pipeline ends on its own thread, with all
+        that it has.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        _handlers.discard(self)
+        super().close()
+        if self._signals is not None:
+            self._signals.restore()
+        if _holds_logging_lock() and self._pipeline.worker.alive:
+            self._pipeline.request_finish()
+        else:
+            self._pipeline.finish()
+
+    # -- views
+
+    @property
+    def options(self) -> Options:
+        """What the handler was made from, after all lookups."""
+        return self._options
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline behind the handler."""
+        return self._pipeline
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.level, self._given)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(self._options.sinks) or "no sinks"
+        return f"<{type(self).__name__} {self._options.directory} to {kinds} ({level_name(self.level)})>"
+
+
+def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> ToologHandler:
+    return kind(level, **given)
+
+
+def _options(values: Mapping[str, Any]) -> Options:
+    """Return the pipeline's options from resolved values. Raises ConfigError."""
+    sinks = values["sinks"]
+    if not sinks:
+        raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
+    return Options(
+        directory=Path(os.path.abspath(values["spool.path"])),  # the program may change its directory later
+        sinks=sinks,
+        policies=Policies.from_config(values["retention"], sinks),
+        durability=values["durability"],
+        serializer=values["serializer"],
+        sanitizer=_sanitizer(values["sanitizer"]),
+        max_records=values["queue.max_records"],
+        when_full=values["queue.when_full"],
+        block_timeout=values["queue.timeout"],
+        max_size=values["spool.max_size"],
+        segment_size=values["spool.segment_size"],
+        ship=values["ship"],
+        shutdown_timeout=values["shutdown_timeout"],
+        purge_every=values["purge_every"],
+        dead_letters_size=values["dead_letters.max_size"],
+    )
+
+
+def _sanitizer(given: Any) -> Sanitizer | None:
+    """Return the sanitizer of a configuration; None means the default one."""
+    if not isinstance(given, Mapping):
+        ready: Sanitizer = given
+        return ready
+    return Sanitizer.from_config(given) if given else None
+
+
+def _apply(values: Mapping[str, Any], names: set[str]) -> None:
+    """Change those capture settings that this configuration names."""
+    if names:
+        apply_capture({name: values[name] for name in names})
+        refresh_plans()
+
+
+def reset_capture() -> None:
+    """Return capture's settings to their defaults, before a new configuration says what it wants."""
+    apply_capture({parameter.name: parameter.default for parameter in section("capture")})
+
+
+def _refuse_clash(options: Options) -> None:
+    """Raise ConfigError when another handler of this process ships the same directory to other sinks."""
+    for other in list(_handlers):
+        theirs = other.options
+        same = theirs.directory == options.directory and theirs.ship == options.ship == "background"
+        if same and dict(theirs.sinks) != dict(options.sinks):
+            raise ConfigError(
+                f"the spool {options.directory} goes to other sinks in another handler of this process; "
+                "give each handler its own spool.path, or close the other one first"
+            )
+
+
+def _refuse_subinterpreters() -> None:
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        module = sys.modules.get(name)
+        if module is not None and int(_number(module.get_current())) != int(_number(module.get_main())):
+            raise ConfigError(
+                "toolog does not run in a sub-interpreter: its threads and fork hooks are the process's"
+            )
+
+
+def _number(interpreter: Any) -> Any:
+    return interpreter[0] if isinstance(interpreter, tuple) else interpreter
+
+
+def _holds_logging_lock() -> bool:
+    owned = getattr(logging._lock, "_is_owned", None)  # type: ignore[attr-defined]
+    return bool(owned is not None and owned())
+
+
+def handlers() -> list[ToologHandler]:
+    """Return the handlers of this process that are open."""
+    return [handler for handler in list(_handlers) if not handler._closed]
+
+
+def flush(timeout: float = 5.0) -> bool:
+    """Wait until all that was accepted before is acknowledged by every sink of its policy, or is a dead
+    letter.
+
+    Where another process ships, or none does (``ship="none"``): until it is durable in the spool. ``timeout``
+    is in seconds, for all handlers together. Returns False when it did not come about in time. Since 0.1.
+    """
+    deadline = time.monotonic() + timeout
+    done = [handler.flush(max(0.0, deadline - time.monotonic())) for handler in handlers()]
+    return all(done)
+
+
+def stats() -> dict[str, Any]:
+    """Return what toolog counted in this process.
+
+    ``accepted``; ``stored``, ``dead_letters`` and ``in_spool`` by sink; ``dropped`` by reason and level;
+    ``delivered_again``; ``late`` (came after the end), ``own_records`` (logged by sinks' clients, not
+    shipped), ``reentrant``, ``damaged`` (frames, by sink), ``internal`` (troubles of our own, by reason),
+    ``breaker_open`` (sinks that fail again and again). Since 0.1.
+    """
+    dropped: dict[str, dict[str, int]] = {}
+    for labels, number in counters.table("dropped").items():
+        named = dict(labels)
+        dropped.setdefault(named["reason"], {})[named["level"]] = number
+    in_spool: dict[str, int] = {}
+    breakers: list[str] = []
+    for handler in handlers():
+        for sink, number in handler.pipeline.in_spool().items():
+            in_spool[sink] = in_spool.get(sink, 0) + number
+        breakers += [runner.sink_name for runner in handler.pipeline.shipping.runners if runner.breaker_open]
+    return {
+        "accepted": accepted(),
+        "stored": _by("stored", "sink"),
+        "dropped": dropped,
+        "dead_letters": _by("dead_letters", "sink"),
+        "in_spool": in_spool,
+        "delivered_again": counters.value("delivered_again"),
+        "late": counters.value("late"),
+        "own_records": counters.value("own_records"),
+        "reentrant": counters.value("reentrant"),
+        "damaged": _by("damaged", "sink"),
+        "internal": _by("internal", "reason"),
+        "breaker_open": breakers,
+    }
+
+
+def _by(name: str, label: str) -> dict[str, int]:
+    return {dict(labels)[label]: number for labels, number in counters.table(name).items()}
