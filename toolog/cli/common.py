@@ -14,6 +14,7 @@ from toolog.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from toolog.sinks.lines import Line, Marks
     from toolog.store import Store
 
 FOUND_NOTHING = 1
@@ -89,13 +90,26 @@ def print_json_lines(documents: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print lines of pieces: coloured and cut to its width on a terminal, plain and whole in a pipe."""
+    from toolog import report
+
+    report.write(lines, sys.stdout)
+
+
+def marks() -> Marks:
+    """Return the characters for what happened that stdout's encoding can show."""
+    from toolog.report.output import marks_for
+
+    return marks_for(sys.stdout)
+
+
 def console(*, err: bool = False) -> Console:
     """Return a rich console: colours and the terminal's width on a terminal, plain wide lines in a pipe."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    piped = not stream.isatty()
-    return Console(file=stream, width=160 if piped else None, highlight=False, soft_wrap=piped, emoji=False)
+    return Console(file=stream, width=None if stream.isatty() else 160, highlight=False, emoji=False)
 
 
 def read_source(path: str) -> bytes:

@@ -11,12 +11,13 @@ import click
 
 from toolog.cli.common import (
     FOUND_NOTHING,
-    console,
     filter_options,
     find_store,
     json_option,
+    marks,
     open_store,
     print_json_lines,
+    print_lines,
     store_option,
 )
 from toolog.errors import ConfigError
@@ -80,9 +81,7 @@ def command(
         elif calls:
             from toolog import report
 
-            screen = console()
-            for call in calls:
-                screen.print(report.line(call, indent=False))
+            print_lines(report.line(call, marks=marks(), indent=False) for call in calls)
     if not found:
         click.echo("nothing was found", err=True)
         ctx.exit(FOUND_NOTHING)
@@ -116,12 +115,11 @@ def _print_rows(rows: Iterator[dict[str, Any]], as_json: bool) -> int:
             {key: value.hex() if isinstance(value, bytes) else value for key, value in row.items()}
             for row in rows
         )
-    from rich.table import Table
+    from toolog import report
 
     held = list(rows)
     if held:
-        table = Table(*map(lines.visible, held[0]), box=None, pad_edge=False, header_style="bold")
-        for row in held:
-            table.add_row(*("" if value is None else lines.visible(value) for value in row.values()))
-        console().print(table)
+        head = [lines.visible(name) for name in held[0]]
+        cells = [["" if value is None else lines.visible(value) for value in row.values()] for row in held]
+        print_lines(report.table(head, cells, widest=80))
     return len(held)

@@ -1,28 +1,50 @@
-"""`toolog show`: one trace as a waterfall."""
+"""`toolog show`: one trace as a waterfall, and the details of its calls."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolog.cli.common import FOUND_NOTHING, console, json_option, open_store, print_json_lines, store_option
+from toolog.cli.common import (
+    FOUND_NOTHING,
+    json_option,
+    marks,
+    open_store,
+    print_json_lines,
+    print_lines,
+    store_option,
+)
+from toolog.sinks import lines
+
+if TYPE_CHECKING:
+    from toolog.report import Span
+    from toolog.sinks.lines import Line
+
+DETAILS = ("input", "output", "stdout", "stderr", "tags", "masked", "truncated")
 
 
 @click.command("show", short_help="Show one trace as a waterfall, with inputs, outputs and errors.")
 @click.argument("trace", metavar="TRACE")
+@click.option("--all", "every", is_flag=True, help="Details of every call, not only of those that failed.")
 @store_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, trace: str, store_path: Path | None, as_json: bool) -> None:
+def command(ctx: click.Context, trace: str, every: bool, store_path: Path | None, as_json: bool) -> None:
     """Show when each call of TRACE ran, for how long, with what, and how it ended.
 
-    TRACE is a trace id or a unique beginning of one (6 digits or more), as `toolog tail --tree` shows it. The
-    exit code is 1 when there is no such trace.
+    TRACE is a trace id or a unique beginning of one (6 digits or more), as `toolog tail --tree` shows it.
+    Below the waterfall stand input, output, error and stack of the calls that failed. The exit code is 1
+    when there is no such trace.
 
     \b
     Example:
-      toolog show 4bf92f3577b3
+      toolog show 4bf92f3577b3 --all
     """
     with open_store(store_path) as store:
         records = store.trace(trace)
@@ -31,7 +53,52 @@ def command(ctx: click.Context, trace: str, store_path: Path | None, as_json: bo
         ctx.exit(FOUND_NOTHING)
     if as_json:
         print_json_lines(records)
-    else:
-        from toolog import report
+        return
+    from toolog import report
 
-        console().print(report.waterfall(records))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+    print_lines(report.waterfall(records, width=min(width, 140), marks=marks()))
+    for span in report.spans(records):
+        if every or span.failed:
+            print_lines(_details(span))
+
+
+def _details(span: Span) -> Iterator[Line]:
+    """Yield the lines that tell everything about one call."""
+    record = span.record
+    style = "bad" if span.failed else "tool"
+    yield []
+    name, status = lines.visible(record.get("tool_name")), lines.visible(record.get("status"))
+    yield [(style, name), ("dim", f"  {status}  span {lines.visible(record.get('span_id'))}")]
+    error = record.get("error")
+    if isinstance(error, Mapping):
+        yield from _error(error)
+    for field in DETAILS:
+        value = record.get(field)
+        if value not in (None, {}, ""):
+            yield from _field(field, value)
+
+
+def _error(error: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield an error, its stack and its causes."""
+    for position, one in enumerate([error, *(error.get("chain") or [])]):
+        word = "error" if position == 0 else "cause"
+        text = f"{lines.visible(one.get('type'))}: {lines.visible(one.get('message') or '')}"
+        yield [("dim", f"  {word:<10}"), ("bad", text)]
+        for frame in one.get("stack") or []:
+            yield [("dim", " " * 12 + _frame(frame))]
+
+
+def _frame(frame: object) -> str:
+    if isinstance(frame, Mapping):
+        return lines.visible(
+            f"{frame.get('file')}:{frame.get('line')} {frame.get('name') or frame.get('function')}"
+        )
+    return lines.visible(frame)
+
+
+def _field(name: str, value: object) -> Iterator[Line]:
+    """Yield one field, each line of its JSON or text below the other."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    for position, row in enumerate(text.splitlines() or [""]):
+        yield [("dim", f"  {name if position == 0 else '':<10}"), ("text", lines.visible(row))]

@@ -1,4 +1,4 @@
-"""`toolog tail`: the newest calls, as lines or as one tree for each piece of work; and new ones as they come."""
+"""`toolog tail`: the newest calls, as lines or as trees, and new ones as they come."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import click
 
 from toolog.cli.common import (
     FOUND_NOTHING,
-    console,
     filter_options,
     json_option,
+    marks,
     open_store,
     print_json_lines,
+    print_lines,
     store_option,
 )
 
@@ -87,9 +88,7 @@ def _print_calls(found: list[dict[str, Any]], as_json: bool) -> None:
         return
     from toolog import report
 
-    screen = console()
-    for call in found:
-        screen.print(report.line(call))
+    print_lines(report.line(call, marks=marks()) for call in found)
 
 
 def _print_trees(store: Any, found: list[dict[str, Any]], as_json: bool) -> None:
@@ -101,7 +100,7 @@ def _print_trees(store: Any, found: list[dict[str, Any]], as_json: bool) -> None
     elif records:
         from toolog import report
 
-        console().print(report.tree(records))
+        print_lines(report.tree(records, marks=marks()))
 
 
 def _new_calls(store: Any, after: int, filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -113,7 +112,8 @@ def _new_calls(store: Any, after: int, filters: Mapping[str, Any]) -> Iterator[d
     least = 0 if filters["level"] is None else parse_level(filters["level"])
     while True:
         news = store.follow(after)
-        for after, record in news:
+        for number, record in news:
+            after = number
             if (
                 record["event"] in _ENDS
                 and (filters["tool"] is None or fnmatch.fnmatchcase(record["tool_name"], filters["tool"]))
