@@ -17,12 +17,14 @@ from typing import Any
 
 import ormsgpack
 
+from toolog.counters import contain
 from toolog.settings import capture
 from toolog.snapshot import builtin as _builtin
 from toolog.snapshot import libraries as _libraries
+from toolog.snapshot import state
 from toolog.snapshot import stdlib as _stdlib
 from toolog.snapshot.cut import fit
-from toolog.snapshot.walk import MAX_KEY, MAX_NODES, Limits, Walk
+from toolog.snapshot.walk import MAX_KEY, MAX_NESTING, MAX_NODES, Limits, Walk
 
 __all__ = ["Limits", "pack", "pack_cut", "plain"]
 
@@ -112,7 +114,7 @@ def _is_simple(value: Any) -> bool:
     """Whether a dict or list holds nothing but plain builtins within the limits, level by level."""
     room, widest, nodes = capture.max_bytes, capture.max_items, MAX_NODES
     level = [value]
-    for _ in range(capture.max_nesting):
+    for _ in range(min(capture.max_nesting, MAX_NESTING)):
         deeper: list[Any] = []
         for container in level:
             count = len(container)
@@ -143,13 +145,15 @@ def _is_simple(value: Any) -> bool:
 
 def _walked(value: Any, limits: Limits | None) -> tuple[Any, bytes, dict[str, dict[str, Any]]]:
     if limits is None:
-        limits = Limits(capture.max_bytes, capture.max_items, capture.max_nesting, tuple(capture.repr_types))
+        nesting = min(capture.max_nesting, MAX_NESTING)
+        limits = Limits(capture.max_bytes, capture.max_items, nesting, tuple(capture.repr_types))
     walk = Walk(limits)
     try:
         tree, packed = fit(walk.run(value), walk)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a fault of ours must not become one of the caller's
-        tree = {"type": "toolog.snapshot", "failed": type(error).__name__}
+        contain("snapshot", error)
+        tree = {"type": state.type_name(type(value)), "failed": type(error).__name__}
         packed, walk.cuts = _packb(tree), {}
     return tree, packed, walk.cuts

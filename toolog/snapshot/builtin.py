@@ -130,7 +130,7 @@ def _tuple(value: tuple[Any, ...], walk: Walk) -> Shape:
 
 
 def _set(value: Any, walk: Walk) -> Shape:
-    kind: Any = set if set in state.mro_of(type(value)) else frozenset
+    kind: Any = set if state.inherits(set, type(value)) else frozenset
     total, limit = kind.__len__(value), walk.limits.max_items
     items = _head(kind.__iter__, value, 2 * limit if total <= 2 * limit else limit)
     return ListShape(sorted(items, key=_order)[:limit], total)
@@ -167,7 +167,7 @@ def _mappingproxy(value: Any, walk: Walk) -> Shape:
     import gc  # the one way to what a proxy shows that runs no code of a foreign mapping
 
     for inner in gc.get_referents(value):
-        if dict in state.mro_of(type(inner)):
+        if state.inherits(dict, type(inner)):
             return _dict(inner, walk)
     return described("mappingproxy")
 
@@ -194,18 +194,18 @@ def _exception(value: BaseException, walk: Walk) -> Shape:
     slots: Any = BaseException.__dict__
     args = slots["args"].__get__(value)
     pairs: list[tuple[Any, Any]] = [("type", state.type_name(type(value)))]
-    if len(args) == 1 and str in state.mro_of(type(args[0])):
+    if len(args) == 1 and state.inherits(str, type(args[0])):
         pairs.append(("message", args[0]))
     elif args:
         pairs.append(("args", list(args)))
     held = state.instance_dict(value)
     if held:
         pairs.append(("state", held))
-    mro = state.mro_of(type(value))
-    if OSError in mro:
+    kind = type(value)
+    if state.inherits(OSError, kind):
         parts: Any = OSError.__dict__
         pairs.append(("filename", parts["filename"].__get__(value)))
-    if BaseExceptionGroup in mro:
+    if state.inherits(BaseExceptionGroup, kind):
         group: Any = BaseExceptionGroup.__dict__
         pairs[1:] = [("message", group["message"].__get__(value))]
         pairs.append(("exceptions", group["exceptions"].__get__(value)))
@@ -238,7 +238,7 @@ def function_name(function: Any) -> str:
     if kind is types.BuiltinFunctionType:
         module, name = function.__module__, function.__name__
         return f"{module}.{name}" if type(module) is str and module != "builtins" else function.__qualname__
-    if kind in DESCRIPTORS:
+    if any(kind is each for each in DESCRIPTORS):
         return f"{state.type_name(function.__objclass__)}.{function.__name__}"
     return state.type_name(kind)
 

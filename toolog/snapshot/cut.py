@@ -51,7 +51,8 @@ def fit(tree: Any, walk: Walk) -> tuple[Any, bytes]:
     packed = _pack(root[0])
     if len(packed) > limit:  # not even one item of each container fits
         walk.cuts = {"": {"size": len(packed), "unit": "bytes"}}
-        root[0], packed = MORE, _pack(MORE)
+        root[0] = {MORE: "all items"} if type(tree) is dict else MORE
+        packed = _pack(root[0])
     return root[0], packed
 
 

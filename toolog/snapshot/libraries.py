@@ -37,7 +37,7 @@ PLAIN = (bool, int, float, complex, str, bytes)
 def _scalar(value: Any, walk: Walk) -> Shape:
     generic: Any = state.loaded("numpy", "generic")
     item = generic.item(value)
-    if type(item) in PLAIN:
+    if any(type(item) is each for each in PLAIN):
         return shape_of(item, walk) if type(item) is not bool else item
     if type(item) is tuple:
         return ListShape(list(item))
@@ -73,11 +73,14 @@ def _column(series: Any) -> list[Any]:
 
 def _frame(value: Any, walk: Walk) -> Shape:
     kind = type(value)
-    manager = (state.instance_dict(value) or {}).get("_mgr")
+    held = state.instance_dict(value) or {}
+    manager = held.get("_mgr")
     name = state.type_name(kind)
     if kind is not state.loaded("pandas", "DataFrame"):  # a subclass builds its slices by code of its own
         return described(name, shape=list(reversed(manager.shape)) if manager is not None else None)
     rows, columns = value.shape
+    if held.get("_attrs"):  # pandas copies them deeply into every slice, by whatever code they have
+        return described(name, shape=[rows, columns])
     top = value.iloc[:HEAD_ROWS]
     names = list(value.columns[:HEAD_COLUMNS])
     cells = [_column(top.iloc[:, index]) for index in range(len(names))]
@@ -118,7 +121,7 @@ def _model(value: Any, walk: Walk) -> Shape:
     limit = walk.limits.max_items
     held = state.instance_dict(value) or {}
     root = state.loaded("pydantic.root_model", "RootModel") or state.loaded("pydantic", "RootModel")
-    if root is not None and root in state.mro_of(type(value)) and "root" in held:
+    if root is not None and state.inherits(root, type(value)) and "root" in held:
         return shape_of(held["root"], walk) if held["root"] is not None else None
     pairs = state.head(held, limit)
     for base in state.mro_of(type(value)):

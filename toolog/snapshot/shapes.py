@@ -80,15 +80,16 @@ def shape_of(value: Any, walk: Walk, unknown: int = 0) -> Shape:
 
 def _by_mro(value: Any, kind: type, walk: Walk, unknown: int) -> Shape:
     mro = state.mro_of(kind)
-    if enum.Enum in mro:  # before str and int: an enum's member is more than its value
+    if state.inherits(enum.Enum, kind):  # before str and int: an enum's member is more than its value
         return enum_member(value, walk)
     for base in mro:
         maker = maker_of(base)
         if maker is not None:
             return maker(value, walk)
-        if state.class_dict_of(base).get("get_secret_value") is not None and _is_secret(mro):
+        held = state.class_dict_of(base)
+        if held.get("get_secret_value") is not None and _is_secret(mro):
             return SECRET
-        if not _FIELDS.isdisjoint(state.class_dict_of(base)):
+        if "__dataclass_fields__" in held or "__attrs_attrs__" in held:
             return _fields(value, walk)
     return unknown_object(value, kind, walk, unknown)
 
@@ -109,9 +110,6 @@ def maker_of(cls: type) -> Maker | None:
         return None
     EXACT[id(cls)] = (cls, maker)  # a module's own class, as lasting as the module
     return maker
-
-
-_FIELDS = frozenset({"__dataclass_fields__", "__attrs_attrs__"})
 
 
 def _is_listed(kind: type, globs: tuple[str, ...]) -> bool:
@@ -183,7 +181,7 @@ def key_text(key: Any, walk: Walk, depth: int = 0) -> str:
         return key_text(shape, walk)
     if type(shape) is int or type(shape) is float:
         return repr(shape)
-    if enum.Enum in state.mro_of(kind):
+    if state.inherits(enum.Enum, kind):
         name = (state.instance_dict(key) or {}).get("_name_")
         return f"{state.type_name(kind)}.{name if type(name) is str else '?'}"
     return f"<{state.type_name(kind)}>"

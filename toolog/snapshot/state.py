@@ -16,6 +16,8 @@ from typing import Any
 _type_slots: Mapping[str, Any] = type.__dict__
 mro_of = _type_slots["__mro__"].__get__
 """The classes an object's type inherits from, whatever its metaclass says."""
+inherits: Any = type.__subclasscheck__
+"""``inherits(base, cls)``: whether a class has a base; ``base in mro`` would ask its metaclass."""
 class_dict_of = _type_slots["__dict__"].__get__
 """The genuine namespace of a class, read only."""
 qualname_of = _type_slots["__qualname__"].__get__

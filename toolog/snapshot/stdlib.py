@@ -148,7 +148,7 @@ def _pattern(value: Any, walk: Walk) -> Shape:
 def _match(value: Any, walk: Walk) -> Shape:
     text = value.string
     start, end = value.span()
-    found = text[start:end] if type(text) in (str, bytes) else None
+    found = text[start:end] if type(text) is str or type(text) is bytes else None
     return described("re.Match", span=[start, end], match=found)
 
 
@@ -176,13 +176,13 @@ def _file(value: Any, walk: Walk) -> Shape:
     content."""
     kind, inner = type(value), value
     text, raw = state.loaded("_io", "TextIOWrapper"), state.loaded("_io", "FileIO")
-    if text in state.mro_of(type(inner)):
+    if state.inherits(text, type(inner)):
         inner = state.class_dict_of(text)["buffer"].__get__(inner)
     for buffered in ("BufferedReader", "BufferedWriter", "BufferedRandom"):
         layer = state.loaded("_io", buffered)
-        if layer in state.mro_of(type(inner)):
+        if state.inherits(layer, type(inner)):
             inner = state.class_dict_of(layer)["raw"].__get__(inner)
-    if raw not in state.mro_of(type(inner)):
+    if not state.inherits(raw, type(inner)):
         return described(state.type_name(kind))
     slots = state.class_dict_of(raw)
     name = (state.instance_dict(inner) or {}).get("name")

@@ -19,6 +19,7 @@ CYCLE = "[CYCLE]"
 TRUNCATED = "[TRUNCATED]"
 MORE = "..."
 MAX_KEY = 1024  # characters of one key
+MAX_NESTING = 200  # containers in each other at most: JSON writers and readers give up at 254
 MAX_NODES = 10_000  # values in one snapshot
 MAX_NOTES = 50  # cut places that are named one by one
 HASHED = 1 << 20  # at most so many characters or bytes of one leaf are hashed
