@@ -129,7 +129,9 @@ class Cursor:
 
 def path_of(directory: Path, sink: str) -> Path:
     """Return where the cursor of a sink is kept; any text may be a sink's name."""
-    name = quote(sink, safe="")
+    name = quote(sink, safe="") or "%"
+    if name.startswith("."):
+        name = "%2E" + name[1:]
     if len(name) > 200:
         name = f"{name[:180]}-{zlib.crc32(sink.encode('utf-8', 'surrogatepass')):08x}"
     return directory / FOLDER / (name + SUFFIX)

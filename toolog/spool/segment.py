@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,11 +120,12 @@ class Segment:
         self.pid = os.getpid()
         forks.watch(self)
 
-    def __del__(self, close: object = os.close) -> None:
-        fd, self.fd = self.fd, -1
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        fd = getattr(self, "fd", -1)  # an exception may have come before it had one
+        self.fd = -1
         if fd >= 0:
             try:
-                close(fd)  # type: ignore[operator]
+                close(fd)
             except OSError:
                 pass
 

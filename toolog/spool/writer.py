@@ -31,6 +31,8 @@ SEGMENT_SIZE = 16 << 20
 
 _CHECK_EVERY = 256 * 1024  # bytes between two looks at whether the file is still in its directory
 _SMALLEST_SEGMENT = 64 * 1024
+_SMALLEST_SHARE = 64 * 1024  # bytes that a writer takes of the directory's room before it looks again
+_LARGEST_SHARE = 4 << 20
 _SETTLED_NS = 100_000_000  # a directory's times are trusted when they are this much older than the look at it
 _INTACT = frozenset({errno.ENOSPC, errno.EDQUOT})  # the kernel wrote nothing, the segment is as it was
 _HEADER_ROOM = 384  # bytes that a new segment needs before its first record
@@ -275,7 +277,8 @@ class SpoolWriter:
         writers = len({name.rpartition("_")[0].partition("_")[2] for name in sizes}) + 1
         self._free = max(0, self.max_size - sum(sizes.values()))
         # The others take from the same room until each looks again.
-        self._room = min(self._free, max(total, _SMALLEST_SEGMENT, self._free // (2 * writers)))
+        share = min(self._free // (8 * writers), _LARGEST_SHARE)
+        self._room = min(self._free, max(total, _SMALLEST_SHARE, share))
         # Many processes with one large segment each would fill the directory with records that are long
         # shipped: only a complete segment can be deleted.
         share = self.max_size // (4 + 4 * writers)
