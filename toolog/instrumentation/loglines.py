@@ -19,6 +19,7 @@ from toolog.counters import contain
 FIELDS = ("trace_id", "span_id", "tool_name")
 _original: Any = logging.Logger.makeRecord
 _active = False
+_installed = False  # ours stands in Logger, or below what somebody put on top
 
 
 def stamp(line: logging.LogRecord) -> None:
@@ -46,11 +47,11 @@ def _make_record(self: logging.Logger, *args: Any, **kwargs: Any) -> logging.Log
 
 def install() -> None:
     """Begin to mark log lines. Repeating it changes nothing."""
-    global _active, _original
-    held = logging.Logger.makeRecord
-    if held is not _make_record and not _active:
-        _original = held
+    global _active, _installed, _original
+    if not _installed:
+        _original = logging.Logger.makeRecord
         logging.Logger.makeRecord = _make_record  # type: ignore[method-assign]
+        _installed = True
     _active = True
 
 
@@ -59,7 +60,8 @@ def undo() -> None:
 
     When somebody has replaced it since, ours stays underneath and passes through.
     """
-    global _active
+    global _active, _installed
     _active = False
     if logging.Logger.makeRecord is _make_record:
         logging.Logger.makeRecord = _original  # type: ignore[method-assign]
+        _installed = False
