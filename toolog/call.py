@@ -22,8 +22,13 @@ from toolog.context import EMPTY, Mode, Place, Scope, getrandbits
 from toolog.levels import level_name, tool_logger
 from toolog.settings import capture
 from toolog.snapshot import pack
+from toolog.snapshot.flat import Held, pack_held
 
 SCHEMA_VERSION = "1.0"
+_COUNTS = [number.to_bytes(1) for number in range(0x80, 0x90)] + [
+    b"\xde" + number.to_bytes(2) for number in range(16, 128)
+]
+"""The head of a MessagePack map of n pairs."""
 _running_loop = asyncio.events._get_running_loop
 
 
@@ -36,8 +41,8 @@ class Plan(Place):
     """
 
     __slots__ = (
-        "__weakref__", "_static", "arguments", "cache", "description", "function", "identify", "logger", "module",
-        "nested", "package_version", "qualname", "success", "type",
+        "__weakref__", "_static", "arguments", "cache", "description", "function", "heads", "identify", "logger",
+        "module", "nested", "package_version", "qualname", "type",
     )  # fmt: skip
 
     tool_name: str
@@ -71,8 +76,18 @@ class Plan(Place):
         self.logger: logging.Logger = tool_logger(tool_name)
         self.cache: dict[int, bool] = self.logger._cache  # type: ignore[attr-defined]  # what isEnabledFor reads
         self._static: dict[tuple[str, str | None, int], tuple[bytes, int]] = {}
-        self.success = self.static("tool_call_success", "success", 20)
+        self.heads: list[bytes] = []
+        self.prepare()
         _plans.add(self)
+
+    def prepare(self) -> None:
+        """Make the unchanging fields anew, after a change of the settings.
+
+        ``heads[n]`` is the beginning of a success with n pairs of content.
+        """
+        self._static.clear()
+        static, count = self.static("tool_call_success", "success", 20)
+        self.heads = [_COUNTS[count + 8 + content] + static for content in range(8)]
 
     def enabled(self, level: int) -> bool:
         """Whether the tool's logger takes this level (fills the cache that the hot path reads)."""
@@ -107,8 +122,7 @@ _plans: weakref.WeakSet[Plan] = weakref.WeakSet()
 def refresh_plans() -> None:
     """Forget prepared fields: call it after a change of service name, levels or the like."""
     for plan in list(_plans):
-        plan._static.clear()
-        plan.success = plan.static("tool_call_success", "success", 20)
+        plan.prepare()
     Mode.refresh()
 
 
@@ -213,7 +227,7 @@ class Call(Scope):
     """The packed id of the tool instance."""
     seen: tuple[Any, Any] | None = None
     """The bridge to another tracing library that shows this call, and what takes it back."""
-    input: bytes
+    input: Held
     wall: int
     started: int
 
@@ -235,6 +249,14 @@ class Call(Scope):
     def parent_span(self) -> bytes | None:
         """The span of the call around this one, or None at the root."""
         return None if self.parent is None else self.parent.span
+
+    def packed_input(self) -> bytes:
+        """Return the snapshot of the arguments as MessagePack."""
+        packed, cuts = pack_held(self.input, "input")
+        self.input = packed
+        if cuts is not None:
+            self.cuts = {**(self.cuts or {}), **cuts}
+        return packed
 
     def add(self, **fields: Any) -> None:
         """Add content fields to the record of this call (they are sanitized like all content)."""

@@ -18,31 +18,27 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import ormsgpack
+from ormsgpack import packb
 
-from toolog.call import Call, common_fields, new_span, pack_pairs, packed_process
+from toolog.call import _COUNTS, Call, common_fields, new_span, pack_pairs, packed_process
 from toolog.context import Scope, current, getrandbits
 from toolog.faults import describe_error, safe_text
 from toolog.levels import ROOT, level_name
 from toolog.snapshot import pack_cut
+from toolog.snapshot.flat import Held, pack_held
 
 _pack_double = struct.Struct(">d").pack
-_COUNTS = [number.to_bytes(1) for number in range(0x80, 0x90)] + [
-    b"\xde" + number.to_bytes(2) for number in range(16, 128)
-]
-"""The head of a MessagePack map of n pairs."""
 
 _INFO = 20
 _DURATION = b"\xabduration_ms\xcb"
-# One bytes.__mod__ costs half of joining the same pieces. The commonest record, the success of a root call, has a
-# form of its own; all others fill in the other one.
-_ROOT = (
-    b"%b%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b"
-    b"\xa9parent_id\xc0\xa5depth\x00\xa7process%b" + _DURATION + b"%b%b"
+# One bytes.__mod__ costs half of joining the same pieces.
+_FACTS = (
+    b"%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b%b\xa7process%b"
 )
-_ANY = (
-    b"%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b"
-    b"\xa9parent_id%b\xa5depth%b\xa7process%b%b%b"
-)
+_SUCCESS = _FACTS + _DURATION + b"%b%b"
+_CONTENT = b"\xa5input%b\xa6output%b%b"
+_FLAT = 65536  # longer ones have absurd keys, which are cut
+_ROOT = b"\xa9parent_id\xc0\xa5depth\x00"
 
 
 def new_record_id() -> bytes:
@@ -79,6 +75,19 @@ def stamp(nanoseconds: int) -> bytes:
 
 _SMALL = [number.to_bytes(1) for number in range(128)]
 """Integers below 128 are their own MessagePack."""
+
+
+class _Standard:
+    """A standard attribute of a LogRecord, computed when somebody asks for it; assigning one replaces it.
+
+    (``__getattr__`` would do the same, and make every attribute of a record ten times slower to read.)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, record: ToolRecord | None, owner: type) -> Any:
+        return self if record is None else record._standard()[self.name]
 
 
 class ToolRecord(logging.LogRecord):
@@ -120,7 +129,7 @@ class ToolRecord(logging.LogRecord):
         if call is None:
             return self._tail, self._tail_count
         bag = call.bag
-        return b"\xa5input" + call.input + self._tail + bag.packed, 1 + self._tail_count + bag.count
+        return b"\xa5input" + call.packed_input() + self._tail + bag.packed, 1 + self._tail_count + bag.count
 
     def head(self) -> tuple[bytes, int]:
         """Return the record's own facts as MessagePack pairs, and their number."""
@@ -128,37 +137,28 @@ class ToolRecord(logging.LogRecord):
         if call is None:
             return self._head, self._head_count
         static, count = call.plan.static(self.toolog_event, self._status, self.levelno)
-        parent, duration = call.parent, self._duration
+        duration = self._duration
         seconds, rest = divmod(call.wall, 1_000_000_000)
-        head = _ANY % (
+        head = _FACTS % (
             static,
             _PREFIXES[2 if duration is None else 1], call.span,
             _second[1] if _second[0] == seconds else _date(seconds), rest // 1000,
             call.trace,
             call.span,
-            b"\xc0" if parent is None or parent.span is None else b"\xb0" + parent.span,
-            _SMALL[call.depth] if call.depth < 128 else ormsgpack.packb(call.depth),
+            _lineage(call),
             call.process,
-            b"" if duration is None else _DURATION + _pack_double(duration / 1e6),
-            b"" if call.instance is None else b"\xabinstance_id" + call.instance,
         )  # fmt: skip
-        return head, count + 7 + (duration is not None) + (call.instance is not None)
+        count += 7
+        if duration is not None:
+            head += _DURATION + _pack_double(duration / 1e6)
+            count += 1
+        if call.instance is not None:
+            head += b"\xabinstance_id" + call.instance
+            count += 1
+        return head, count
 
     def assemble(self, tail: bytes, count: int, masked: dict[str, int] | None = None) -> bytes:
         """Return the whole document as one MessagePack map, from a sanitized tail of ``count`` pairs."""
-        call = self._call
-        if (
-            call is not None and call.parent is None and self._status == "success" and self.levelno == _INFO
-            and call.instance is None and masked is None
-        ):  # fmt: skip
-            static, static_count = call.plan.success
-            seconds, rest = divmod(call.wall, 1_000_000_000)
-            second = _second
-            return _ROOT % (
-                _COUNTS[static_count + 8 + count], static, _PREFIXES[1], call.span,
-                second[1] if second[0] == seconds else _date(seconds), rest // 1000, call.trace, call.span,
-                call.process, _pack_double(self._duration / 1e6), tail,  # type: ignore[operator]
-            )  # fmt: skip
         head, head_count = self.head()
         if masked:
             tail += b"\xa6masked" + ormsgpack.packb(masked)
@@ -199,23 +199,13 @@ class ToolRecord(logging.LogRecord):
             parts.append(f"{document['error'].get('type')}: {document['error'].get('message')}")
         return " ".join(parts)
 
-    def __getattr__(self, name: str) -> Any:
-        """Give the standard attributes of a LogRecord when somebody asks; the hot path never does."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name == "name":
-            return ROOT if self._call is None else self._call.plan.logger.name
-        try:
-            return self._standard()[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
     def _standard(self) -> dict[str, Any]:
+        """Return the attributes of a plain LogRecord, from the sanitized document."""
         document = self.document()
         process = document.get("process") or {}
         seconds = _seconds(document["timestamp"])
         return {
-            "name": self.name, "msg": self.getMessage(), "args": None, "levelname": logging.getLevelName(self.levelno),
+            "name": self._logger_name(), "msg": self.getMessage(), "args": None, "levelname": logging.getLevelName(self.levelno),
             "levelno": self.levelno, "pathname": "", "filename": "", "module": "", "lineno": 0, "funcName": None,
             "exc_info": None, "exc_text": None, "stack_info": None, "created": seconds,
             "msecs": (seconds - int(seconds)) * 1000, "relativeCreated": (seconds - _STARTED) * 1000,
@@ -223,6 +213,10 @@ class ToolRecord(logging.LogRecord):
             "process": process.get("pid"), "taskName": process.get("task"), "trace_id": document.get("trace_id", ""),
             "span_id": document.get("span_id", ""), "tool_name": document.get("tool_name", ""), "toolog": document,
         }  # fmt: skip
+
+    def _logger_name(self) -> str:
+        given = _real_dict(self).get("name")
+        return given or (ROOT if self._call is None else self._call.plan.logger.name)
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
@@ -237,6 +231,65 @@ class ToolRecord(logging.LogRecord):
         # A copy or a pickle (QueueHandler, SocketHandler) leaves this process's care: it carries sanitized data only.
         return logging.makeLogRecord, (dict(self.__dict__),)
 
+
+def _lineage(call: Call) -> bytes:
+    """Return the pairs ``parent_id`` and ``depth``."""
+    parent, depth = call.parent, call.depth
+    span = b"\xc0" if parent is None or parent.span is None else b"\xb0" + parent.span
+    return b"\xa9parent_id%b\xa5depth%b" % (span, _SMALL[depth] if depth < 128 else ormsgpack.packb(depth))
+
+
+class SuccessRecord(ToolRecord):
+    """The commonest record, a plain success at level INFO: fewer attributes to write, one form to fill in."""
+
+    toolog_event = "tool_call_success"
+    levelno = _INFO
+    _status = "success"
+
+    def __init__(self, call: Call, duration: int, output: Held) -> None:
+        self._call: Call = call
+        self._duration: int = duration
+        self._output = output
+
+    def tail(self) -> tuple[bytes, int]:
+        call, output = self._call, self._output
+        bag = call.bag
+        if type(call.input) is not bytes and type(output) is not bytes:
+            try:
+                packed = packb({"input": call.input, "output": output})
+                if len(packed) < _FLAT:
+                    return packed[1:] + bag.packed, 2 + bag.count
+            except Exception:  # a key that is no text, a lone surrogate, a number beyond 64 bits
+                pass
+        packed, cuts = pack_held(output, "output")
+        tail = _CONTENT % (call.packed_input(), packed, bag.packed)
+        cuts = {**(call.cuts or {}), **(cuts or {})}
+        if cuts:
+            return tail + b"\xa9truncated" + packb(cuts), 3 + bag.count
+        return tail, 2 + bag.count
+
+    def assemble(self, tail: bytes, count: int, masked: dict[str, int] | None = None) -> bytes:
+        if masked is not None:
+            return super().assemble(tail, count, masked)
+        call = self._call
+        instance = call.instance
+        seconds, rest = divmod(call.wall, 1_000_000_000)
+        second = _second
+        return _SUCCESS % (
+            call.plan.heads[count + (instance is not None)], _PREFIXES[1], call.span,
+            second[1] if second[0] == seconds else _date(seconds), rest // 1000, call.trace, call.span,
+            _ROOT if call.parent is None else _lineage(call),
+            call.process if instance is None else call.process + b"\xabinstance_id" + instance,
+            _pack_double(self._duration / 1e6), tail,
+        )  # fmt: skip
+
+
+for _name in (
+    "name", "msg", "args", "levelname", "pathname", "filename", "module", "lineno", "funcName", "exc_info", "exc_text",
+    "stack_info", "created", "msecs", "relativeCreated", "thread", "threadName", "processName", "process", "taskName",
+    "trace_id", "span_id", "tool_name", "toolog",
+):  # fmt: skip
+    setattr(ToolRecord, _name, _Standard(_name))
 
 _real_dict = logging.LogRecord.__dict__["__dict__"].__get__
 _STARTED = time.time()

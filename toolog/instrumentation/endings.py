@@ -149,12 +149,11 @@ def wanted(plan: Plan) -> bool:
     return plan.enabled(20) or plan.enabled(40)
 
 
-def prepare(call: Call, cuts: dict[str, Any] | None) -> None:
+def prepare(call: Call) -> None:
     """Do before a call what only some settings ask for.
 
     Raises CallDepthExceeded instead of letting the call happen, where that was asked for.
     """
-    call.cuts = cuts
     bridge = context.bridge
     if bridge is not None:
         outside = bridge.parent(call.parent)

@@ -23,8 +23,9 @@ from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, unbridge, wanted
 from toolog.instrumentation.streams import follow
-from toolog.record import ToolRecord
+from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
+from toolog.snapshot.flat import hold, is_flat, pack_held
 from toolog.counters import contain
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -39,7 +40,8 @@ def make_wrapper(plan: Plan) -> Wrapper:
     """Return the wrapper of a tool, in wrapt's form ``(wrapped, instance, args, kwargs)``."""
     enabled = plan.cache.get  # what Logger.isEnabledFor reads, without its call
     package = None if plan.nested else plan.package
-    names, tails, identify = plan.arguments.names, plan.arguments.tails, plan.identify
+    names, tails, by_name = plan.arguments.names, plan.arguments.tails, plan.arguments.named
+    identify = plan.identify
     handle = plan.logger.handle
     get, put, back = current.get, current.set, current.reset
 
@@ -54,14 +56,15 @@ def make_wrapper(plan: Plan) -> Wrapper:
                     call = Call(plan, parent)
                     call.wall = time_ns()
                     tail = None if kwargs else tails.get(len(args))
-                    if tail is None:
-                        call.input, cuts = pack_cut(plan.arguments.named(args, kwargs), "input")
+                    named = dict(zip(names, args + tail)) if tail is not None else by_name(args, kwargs)
+                    if is_flat(named):
+                        call.input = named
                     else:
-                        call.input, cuts = pack_cut(dict(zip(names, args + tail)), "input")
+                        call.input, call.cuts = pack_cut(named, "input")
                     if identify is not None and instance is not None:
                         call.instance = identify(instance)
-                    if cuts is not None or not Mode.plain or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
-                        prepare(call, cuts)
+                    if not Mode.plain or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
+                        prepare(call)
                     if HOLD:
                         held = copy_context()
                     token = put(call)
@@ -86,18 +89,18 @@ def make_wrapper(plan: Plan) -> Wrapper:
                     unbridge(call)
                 result = follow(call, result)
             elif enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
-                output, cuts = pack_cut(result, "output")
+                output, cuts = hold(result, "output")
                 if cuts is None and call.cuts is None and call.seen is None:
                     call.ended = True
                     call.muted = get_ident()  # what a handler calls on this thread is no call of the agent
-                    record = ToolRecord(call, "tool_call_success", INFO, "success", duration, b"\xa6output" + output, 1)
+                    record = SuccessRecord(call, duration, output)
                     if first:
                         deliver(plan.logger, record)
                     else:
                         handle(record)
                     call.muted = 0
                 else:
-                    finish(call, "tool_call_success", "success", duration, output, cuts)
+                    finish(call, "tool_call_success", "success", duration, *pack_held(output, "output", cuts))
             else:
                 succeed(call, result, duration)
             if HOLD:

@@ -11,7 +11,8 @@ from typing import Any
 
 import ormsgpack
 
-from toolog.record import _COUNTS, ToolRecord
+from toolog.call import _COUNTS
+from toolog.record import ToolRecord
 from toolog.sanitize import Sanitizer, default
 from toolog.counters import contain
 
