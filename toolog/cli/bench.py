@@ -94,7 +94,8 @@ def _tool(kind: str, result: dict[str, Any], folder: Path) -> Callable[..., Any]
         sinks={"bench": {"type": "file", "path": str(folder / "calls.msgpack"), "format": "msgpack"}},
         retention={"DEBUG": {"sinks": ["bench"], "keep": "1 day"}},
     )
-    return toolog.tool(find)
+    instrumented: Callable[..., Any] = toolog.tool(find)
+    return instrumented
 
 
 def _measure_serializers(folder: Path) -> Iterator[dict[str, Any]]:

@@ -78,7 +78,8 @@ def print_json(document: object) -> None:
     """Print one JSON value on one line, in UTF-8 whatever the terminal's encoding is."""
     import orjson
 
-    click.get_binary_stream("stdout").write(orjson.dumps(document) + b"\n")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(orjson.dumps(document) + b"\n")
 
 
 def print_json_lines(documents: Iterable[Mapping[str, Any]]) -> int:
@@ -115,7 +116,7 @@ def console(*, err: bool = False) -> Console:
 def read_source(path: str) -> bytes:
     """Return the bytes of a file, or of stdin for `-`."""
     if path == "-":
-        return click.get_binary_stream("stdin").read()
+        return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()
     except OSError as error:

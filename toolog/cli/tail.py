@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -76,7 +77,7 @@ def command(
                     _print_trees(store, [call], as_json)
                 else:
                     _print_calls([call], as_json)
-                click.get_text_stream("stdout").flush()
+                sys.stdout.flush()
     if not found:
         click.echo("no call was found", err=True)
         ctx.exit(FOUND_NOTHING)
