@@ -79,18 +79,23 @@ def watch(level: int = logging.INFO) -> Iterator[Records]:
         logger.propagate = held[1]
 
 
-def run(program: str, *options: str) -> str:
+def run(program: str, *arguments: str, file: Path | None = None) -> str:
     """Run a program in a fresh interpreter that turns every warning into an error; return its output.
 
-    It fails unless the program ends well and with nothing on stderr.
+    ``file`` is where it is written first, for programs that other processes import. It fails unless the
+    program ends well and with nothing on stderr.
     """
     path = os.pathsep.join([str(REPOSITORY), str(HERE), os.environ.get("PYTHONPATH", "")])
+    text = textwrap.dedent(program)
+    if file is not None:
+        file.write_text(text)
+    what = ["-c", text] if file is None else [str(file)]
     done = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", *options, "-c", textwrap.dedent(program)],
+        [sys.executable, "-X", "dev", "-W", "error", *what, *arguments],
         env={**os.environ, "PYTHONPATH": path, "TOOLOG_AUTOCONFIGURE": "0"},
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert (done.stderr, done.returncode) == ("", 0), done.stderr
     return done.stdout
