@@ -28,8 +28,10 @@ from toolog.pipeline.life import Signals
 from toolog.record import ToolRecord, record_from_log
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer
-from toolog.settings.resolve import apply_capture, plain, resolve, told
+from toolog.settings import provisional
+from toolog.settings.resolve import apply_capture, check, look_up, plain, resolve
 from toolog.settings.table import section
+from toolog.sinks import create
 
 _NESTING = 3
 """How deep log lines may be that come from within the making of another log line's record."""
@@ -62,14 +64,18 @@ class ToologHandler(logging.Handler):
             raise ConfigError(f"capture in ToologHandler is a table of options, not {capture!r}")
         rest = {key: value for key, value in self._given.items() if key != "capture"}
         values = resolve(("handler",), rest, where="ToologHandler")
-        captured = resolve(("capture",), capture, where="capture in ToologHandler")
+        captured = look_up(("capture",), capture, where="capture in ToologHandler")
+        settings = {name: check(one.parameter, one.value, one.where) for name, one in captured.items()}
         self._options = _options(values)
         _refuse_clash(self._options)
         self._pipeline = Pipeline(self._options)
         self._accept = self._pipeline.accept
         self._signals: Signals | None = None
         self._closed = False
-        _apply(captured, told(captured, capture))
+        if provisional.active:
+            reset_capture()
+        apply_capture({name: value for name, value in settings.items() if not captured[name].is_default})
+        refresh_plans()
         cancel_first_record()
         _handlers.add(self)
         if values["handle_signals"]:
@@ -173,6 +179,14 @@ class ToologHandler(logging.Handler):
         return f"<{type(self).__name__} {self._options.directory} to {kinds} ({level_name(self.level)})>"
 
 
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise the ConfigError that ``ToologHandler(**given)`` would raise, without making one."""
+    values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
+    options = _options(values)
+    for name, table in options.sinks.items():
+        create(name, table)
+
+
 def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> ToologHandler:
     return kind(level, **given)
 
@@ -209,16 +223,10 @@ def _sanitizer(given: Any) -> Sanitizer | None:
     return Sanitizer.from_config(given) if given else None
 
 
-def _apply(values: Mapping[str, Any], names: set[str]) -> None:
-    """Change those capture settings that this configuration names."""
-    if names:
-        apply_capture({name: values[name] for name in names})
-        refresh_plans()
-
-
 def reset_capture() -> None:
     """Return capture's settings to their defaults, before a new configuration says what it wants."""
-    apply_capture({parameter.name: parameter.default for parameter in section("capture")})
+    provisional.active = False
+    apply_capture({one.name: check(one, one.default, one.name) for one in section("capture")})
 
 
 def _refuse_clash(options: Options) -> None:

@@ -36,3 +36,17 @@ class CaptureSettings:
 
 
 capture = CaptureSettings()
+
+
+class Provisional:
+    """Whether capture's settings are only those of a profile that may come up by itself (see
+    `autoconfigure`).
+    """
+
+    __slots__ = ("active",)
+
+    def __init__(self) -> None:
+        self.active = False
+
+
+provisional = Provisional()

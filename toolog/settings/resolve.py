@@ -13,7 +13,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolog.errors import ConfigError, nearest, unknown_key
 from toolog.settings import CaptureSettings, capture
@@ -27,55 +27,65 @@ _NEAR = 0.9
 """How alike an unknown TOOLOG_ variable must be to one of ours to be called a misspelling."""
 
 
+class Found(NamedTuple):
+    """A parameter's value as it was written, where it stood, and whether it is anybody's choice or our
+    default.
+    """
+
+    parameter: Parameter
+    value: Any
+    where: str
+    is_default: bool
+
+
+def look_up(
+    sections: Iterable[str],
+    given: Mapping[str, Any],
+    *,
+    where: str,
+    defaults: Mapping[str, Any] | None = None,
+) -> dict[str, Found]:
+    """Return for every parameter of some sections, by its dotted name, what was written for it and where.
+
+    ``given`` are the arguments (nested tables or dotted names), ``where`` names them in an error;
+    ``defaults`` replace defaults of the table (a profile). Raises ConfigError for an unknown key.
+    """
+    wanted = section(*sections)
+    check_environment()
+    place, table = read_project()
+    arguments = flatten(given, wanted, where)
+    known = [parameter for parameter in TABLE if parameter.section != "sink"]
+    written = flatten(_unfold_capture(table), known, place)
+    preset = flatten(defaults or {}, wanted, where)
+    found: dict[str, Found] = {}
+    for parameter in wanted:
+        name = parameter.name
+        if name in arguments:
+            found[name] = Found(parameter, arguments[name], f"{name} in {where}", False)
+        elif (text := _from_environment(parameter)) is not None:
+            place_there = f"environment variable {parameter.env}"
+            found[name] = Found(parameter, _parse(parameter, text), place_there, False)
+        elif name in written:
+            found[name] = Found(parameter, written[name], f"{name} in {place}", False)
+        else:
+            value = preset.get(name, parameter.default)
+            found[name] = Found(parameter, value, f"default of {name}", True)
+    return found
+
+
 def resolve(
     sections: Iterable[str],
     given: Mapping[str, Any],
     *,
     where: str,
     defaults: Mapping[str, Any] | None = None,
-    project: tuple[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Return a checked value for every parameter of some sections, by its dotted name.
+    """Return a checked value for every parameter of some sections, by its dotted name; see `look_up`.
 
-    ``given`` are the arguments (nested tables or dotted names), ``where`` names them in an error;
-    ``defaults`` replace defaults of the table (a profile); ``project`` replaces what `read_project` would
-    find, as (where, table). Raises ConfigError for an unknown key or an impossible value.
+    Raises ConfigError for an unknown key or an impossible value.
     """
-    wanted = section(*sections)
-    check_environment()
-    place, table = project if project is not None else read_project()
-    arguments = flatten(given, wanted, where)
-    everything = TABLE if table else ()
-    written = flatten(_unfold_capture(table), [p for p in everything if p.section != "sink"], place)
-    preset = flatten(defaults or {}, wanted, where)
-    values: dict[str, Any] = {}
-    for parameter in wanted:
-        name = parameter.name
-        if name in arguments:
-            values[name] = check(parameter, arguments[name], f"{name} in {where}")
-        elif (text := _from_environment(parameter)) is not None:
-            values[name] = check(parameter, _parse(parameter, text), f"environment variable {parameter.env}")
-        elif name in written:
-            values[name] = check(parameter, written[name], f"{name} in {place}")
-        else:
-            values[name] = check(parameter, preset.get(name, parameter.default), f"default of {name}")
-    return values
-
-
-def told(parameter_names: Iterable[str], given: Mapping[str, Any]) -> set[str]:
-    """Return those parameters that the user gave a value: by argument, environment or pyproject.toml.
-
-    ``given`` are the arguments, already checked by `resolve`.
-    """
-    names = set(parameter_names)
-    _, table = read_project()
-    known = [parameter for parameter in TABLE if parameter.section != "sink"]
-    said = {
-        *flatten(given, known, "configuration"),
-        *flatten(_unfold_capture(table), known, "pyproject.toml"),
-    }
-    said |= {p.name for p in known if _from_environment(p) is not None}
-    return names & said
+    found = look_up(sections, given, where=where, defaults=defaults)
+    return {name: check(one.parameter, one.value, one.where) for name, one in found.items()}
 
 
 def flatten(given: Mapping[str, Any], known: Iterable[Parameter], where: str) -> dict[str, Any]:

@@ -1,0 +1,171 @@
+"""For users' own tests: what their tools' calls would be recorded as.
+
+    from toolog.testing import capture
+
+    def test_lookup():
+        with capture() as records:
+            lookup("lamp")
+        assert records[0]["status"] == "success"
+
+With pytest, the fixture ``toolog_records`` is the same list for the whole test. This module is loaded by
+every run of pytest in an environment that has toolog, so it imports the rest of toolog only when it is used.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+try:
+    import pytest
+except ImportError:  # no pytest: `capture` works without it
+    pytest = None  # type: ignore[assignment]
+
+Records = list[dict[str, Any]]
+
+
+class _Collector(logging.Handler):
+    """Keeps each record as plain data, sanitized and checked, as soon as it is handled."""
+
+    def __init__(self, records: Records) -> None:
+        super().__init__()
+        self.faults: list[Exception] = []
+        self._records = records
+
+    def createLock(self) -> None:
+        """Have no lock: a tool may log from anywhere."""
+        self.lock = None
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Keep a record; a fault is told at the end of the block, because handlers never raise into a
+        call.
+        """
+        from toolog.errors import RecordInvalid
+        from toolog.record import ToolRecord, record_from_log
+        from toolog.schema import validate
+
+        ours = record if isinstance(record, ToolRecord) else record_from_log(record)
+        document = ours.document()
+        self._records.append(document)
+        try:
+            validate(document)
+        except RecordInvalid as fault:
+            self.faults.append(fault)
+        return True
+
+
+@contextmanager
+def capture(level: int | str = "DEBUG", *, logs: bool = False, **settings: Any) -> Iterator[Records]:
+    """Collect the records of all tool calls inside the block, as plain dicts, each there when its call
+    returns.
+
+    ``level``: from which level on; ``logs``: also the application's own log lines (as ``log`` events);
+    ``settings``: those of capture (``capture_output=True``, ``max_depth=3`` ...), the defaults else. Nothing
+    else is configured inside: no handler of the application's gets these records. At the end everything about
+    the loggers and the settings is as before. Raises ConfigError for an unknown setting, and RecordInvalid at
+    the end of the block for a record that breaks the schema.
+    """
+    from toolog import emit
+    from toolog.call import refresh_plans
+    from toolog.levels import ROOT, parse_level
+    from toolog.settings import capture as active
+    from toolog.settings.resolve import apply_capture, check, flatten
+    from toolog.settings.table import section
+
+    number = parse_level(level)
+    parameters = section("capture")
+    given = flatten(settings, parameters, "capture")
+    inside = {one.name: check(one, given.get(one.name, one.default), one.name) for one in parameters}
+    outside = {one.name: getattr(active, one.name) for one in parameters}
+    records: Records = []
+    collector = _Collector(records)
+    state = _LoggerState(ROOT)
+    hooks = emit.first[:]
+    root = logging.getLogger()
+    emit.cancel_first_record()
+    state.clear()
+    logger = logging.getLogger(ROOT)
+    logger.handlers = [collector]
+    logger.propagate = False
+    logger.setLevel(number)
+    apply_capture(inside)
+    refresh_plans()
+    if logs:
+        root.addHandler(collector)
+    try:
+        yield records
+    finally:
+        root.removeHandler(collector)
+        apply_capture(outside)
+        refresh_plans()
+        state.restore()
+        emit.first[:] = hooks
+    if collector.faults:
+        raise collector.faults[0]
+
+
+class _LoggerState:
+    """Levels, handlers and the like of a logger and all below it, to be put back."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._manager = logging.getLogger().manager
+        self._disable = self._manager.disable
+        self._before = {one: self._state(one) for one in self._loggers()}
+
+    def _loggers(self) -> list[logging.Logger]:
+        below = self._name + "."
+        known = list(self._manager.loggerDict.items())
+        return [logging.getLogger(self._name)] + [
+            one for name, one in known if name.startswith(below) and isinstance(one, logging.Logger)
+        ]
+
+    @staticmethod
+    def _state(one: logging.Logger) -> tuple[Any, ...]:
+        return one.level, one.propagate, one.disabled, one.handlers, one.filters
+
+    @staticmethod
+    def _put(
+        one: logging.Logger, level: int, propagate: bool, disabled: bool, handlers: Any, filters: Any
+    ) -> None:
+        one.propagate, one.disabled, one.handlers, one.filters = propagate, disabled, handlers, filters
+        one.setLevel(level)  # last: it also forgets which levels were enabled
+
+    def clear(self) -> None:
+        """Make them as if nobody had ever configured them."""
+        self._manager.disable = 0
+        for one in self._before:
+            self._put(one, logging.NOTSET, True, False, [], [])
+
+    def restore(self) -> None:
+        """Put everything back; loggers that are new go back to nothing said."""
+        self._manager.disable = self._disable
+        for one in self._loggers():
+            self._put(one, *self._before.get(one, (logging.NOTSET, True, False, [], [])))
+
+
+def find(records: Records, **fields: Any) -> Records:
+    """Return the records that have all of these values: ``find(records, event="tool_call_failed")``."""
+    return [record for record in records if all(record.get(key) == value for key, value in fields.items())]
+
+
+def only(records: Records, **fields: Any) -> dict[str, Any]:
+    """Return the one record that has all of these values. Raises AssertionError when there is none, or
+    another.
+    """
+    found = find(records, **fields)
+    if len(found) != 1:
+        seen = [(record["event"], record.get("tool_name")) for record in records]
+        raise AssertionError(f"{len(found)} records have {fields}, not one; recorded were {seen}")
+    return found[0]
+
+
+if pytest is not None:
+
+    @pytest.fixture
+    def toolog_records() -> Iterator[Records]:
+        """The records of all tool calls of this test: plain dicts, sanitized, each valid by the schema."""
+        with capture() as records:
+            yield records
