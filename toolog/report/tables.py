@@ -34,6 +34,10 @@ def _share(part: Any) -> str:
     return f"{part:.1%}" if isinstance(part, int | float) else ""
 
 
+def _short_hash(figures: Mapping[str, Any]) -> str:
+    return visible(figures["config_hash"] or "")[:15]
+
+
 def _common(figures: Mapping[str, Any]) -> list[str]:
     took = figures["duration_ms"]
     errors = ", ".join(f"{visible(kind)} {count}" for kind, count in figures["errors"].items())
@@ -66,7 +70,7 @@ def stats_table(stats: Mapping[str, Any]) -> Iterator[Line]:
         yield from table(("tool", *_FIGURES), [*rows, ["all", *_common(stats)]], right=range(1, 8))
     rows = [
         [
-            f"{visible(config['class_name'] or 'not recorded')} {visible(config['config_hash'] or '')[:15]}".strip(),
+            f"{visible(config['class_name'] or 'not recorded')} {_short_hash(config)}".strip(),
             str(config["instances"]),
             *_common(config),
         ]
@@ -87,7 +91,7 @@ def instances_table(instances: Sequence[Mapping[str, Any]], *, marks: Marks = UN
             visible(instance["created_at"] or "")[:19],
             str(instance["calls"]),
             _share(instance["successes"] / instance["calls"]) if instance["calls"] else "",
-            visible(instance["config_hash"] or "")[:15],
+            _short_hash(instance),
             value(instance["config"], 60, marks),
         ]
         for instance in instances

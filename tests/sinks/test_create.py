@@ -1,0 +1,112 @@
+"""From an entry of the configuration to a sink, or to an error that says what would be right."""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+from toolog import sinks
+from toolog.errors import ConfigError
+from toolog.sinks import Batch, create
+from toolog.sinks.memory import MemorySink
+
+
+class OwnSink:
+    """A user's sink without a name of its own."""
+
+    def __init__(self, *, where: str = "here") -> None:
+        self.where = where
+
+    def connect(self) -> None:
+        pass
+
+    def write(self, batch: Batch) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class NoSink:
+    """Has none of a sink's methods."""
+
+
+def test_the_name_is_the_type_when_none_is_given() -> None:
+    """``{"memory": {}}`` is enough, and the sink carries the entry's name."""
+    sink = create("memory", {})
+    assert isinstance(sink, MemorySink)
+    assert sink.name == "memory"
+    assert create("mine", {"type": "memory"}).name == "mine"
+
+
+def test_a_ready_sink_is_taken_as_it_is() -> None:
+    """A sink object in the configuration is used itself."""
+    ready = MemorySink()
+    assert create("any", ready) is ready
+
+
+def test_a_class_of_the_users_own_is_found_by_its_dotted_name() -> None:
+    """``package.module:Class`` makes that class with its own options, and gives it the entry's name."""
+    sink = create("mine", {"type": f"{__name__}:OwnSink", "where": "there", "batch": {"max_records": 5}})
+    assert isinstance(sink, OwnSink)
+    assert (sink.name, sink.where) == ("mine", "there")  # type: ignore[attr-defined]
+
+
+def test_an_entry_point_of_another_package_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that an installed package offers in the group toolog.sinks is a type."""
+    point = EntryPoint(name="theirs", value=f"{__name__}:OwnSink", group="toolog.sinks")
+    monkeypatch.setattr(sinks, "_entry_points", lambda: EntryPoints([point]))
+    assert isinstance(create("x", {"type": "theirs"}), OwnSink)
+    assert "theirs" in sinks.known_types()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"type": "sqlit"}, "did you mean 'sqlite'"),
+        ({"type": "zzzz"}, "known: console, file, memory, sqlite"),
+        ({"type": 5}, "type of sink 'x'"),
+        ({"type": "file", "path": "p", "max_sise": 1}, "did you mean 'max_size'"),
+        ({"type": "file", "path": "p", "name": "y"}, "unknown key 'name'"),
+        ({"type": "file"}, "path"),
+        ({"type": "file", "path": "p", "format": "xml"}, "'jsonl' or 'msgpack'"),
+        ({"type": "file", "path": "p", "max_files": -1}, "max_files"),
+        ({"type": "file", "path": "p", "max_size": "many"}, "max_size"),
+        ({"type": "console", "stream": "stdin"}, "'stderr' or 'stdout'"),
+        ({"type": "console", "color": "red"}, "'auto'"),
+        ({"type": "console", "printed": -1}, "printed"),
+        ({"type": "memory", "batch": {"max_record": 1}}, "did you mean 'max_records'"),
+        ({"type": "memory", "batch": {"max_records": 0}}, "at least 1"),
+        ({"type": "memory", "batch": 5}, "table of options"),
+        ({"type": "memory", "retry": {"backoff": 1}}, "did you mean 'max_backoff'"),
+        ({"type": "memory", "timeout": "soon"}, "timeout"),
+        ({"type": "nowhere.at_all:Sink"}, "could not be imported"),
+        ({"type": f"{__name__}:NoSink"}, "no connect"),
+        ({"type": f"{__name__}:OwnSink", "wher": 1}, "did you mean 'where'"),
+        (7, "table of options or a sink object"),
+    ],
+)
+def test_a_mistake_is_told_with_what_would_be_right(options: Any, message: str) -> None:
+    """A wrong type or option is a ConfigError that names the sink's entry and the nearest right word."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        create("x", options)
+    assert "x" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", sorted(sinks.CLIENTS))
+def test_a_missing_client_names_what_to_install(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A known type whose client is not installed says which extra brings it."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=rf"pip install 'toolog\[{kind}\]'"):
+        create("x", {"type": kind})
+
+
+@pytest.mark.parametrize("kind", sorted(sinks.CLIENTS))
+def test_a_sink_of_a_later_release_is_told_plainly(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the client there, the error says that this version does not ship there, and where it does."""
+    monkeypatch.setattr(sinks, "_is_installed", lambda module: True)
+    with pytest.raises(ConfigError, match=r"does not ship to .* yet.*console, file, memory, sqlite"):
+        create("x", {"type": kind})

@@ -1,0 +1,260 @@
+"""The file sink: rotation, its cursor, and everything that can happen to a file under it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import documents
+from tests.sinks.contract import batch
+from toolog.errors import SinkUnavailable
+from toolog.sinks.base import JSON
+from toolog.sinks.file import FileSink
+
+
+def numbers(directory: Path) -> list[int]:
+    """Return the numbers of all records below a directory, in the order of the files and their lines."""
+    found = []
+    rotated = sorted(path for path in directory.iterdir() if "-" in path.name)
+    for path in [*rotated, directory / "calls.jsonl"]:
+        data = path.read_bytes()
+        if path.suffix == ".zst":
+            data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        found += [int(orjson.loads(line)["record_id"], 16) for line in data.splitlines()]
+    return found
+
+
+def write(sink: FileSink, *wanted: int) -> None:
+    """Write records as one batch."""
+    assert sink.write(batch(documents.call(number) for number in wanted)) is None
+
+
+def test_a_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    """The file has mode 0600, and its directory is made when missing."""
+    sink = FileSink(path=tmp_path / "deep" / "er" / "calls.jsonl")
+    sink.connect()
+    write(sink, 1)
+    assert sink.path.stat().st_mode & 0o777 == 0o600
+    sink.close()
+
+
+def test_a_full_file_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
+    """Rotation by size keeps every record once and in order, over numbered files that only rise."""
+    sink = FileSink(path=tmp_path / "calls.jsonl", max_size=2000)
+    sink.connect()
+    for number in range(0, 60, 2):
+        write(sink, number, number + 1)
+    sink.close()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names[:2] == ["calls-000001.jsonl", "calls-000002.jsonl"]
+    assert numbers(tmp_path) == list(range(60))
+
+
+def test_an_old_file_is_rotated(tmp_path: Path) -> None:
+    """A file that was begun longer ago than ``rotate_every`` is rotated before the next batch."""
+    path = tmp_path / "calls.jsonl"
+    sink = FileSink(path=path, rotate_every="1 h")
+    sink.connect()
+    write(sink, 1)
+    sink.close()
+    os.utime(path, (0, 0))
+    sink.connect()
+    write(sink, 2)
+    write(sink, 3)
+    sink.close()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["calls-000001.jsonl", "calls.jsonl"]
+    assert numbers(tmp_path) == [1, 2, 3]
+
+
+def test_only_the_newest_rotated_files_stay_but_held_ones_always_do(tmp_path: Path) -> None:
+    """``max_files`` bounds the rotated files; a file with a record on hold outlives it."""
+    sink = FileSink(path=tmp_path / "calls.jsonl", max_size=1, max_files=2)
+    sink.connect()
+    assert sink.write(batch([documents.call(1, tags={"hold": "case 1"})])) is None
+    for number in range(2, 9):
+        write(sink, number)
+    sink.close()
+    assert numbers(tmp_path) == [1, 6, 7, 8]
+
+
+def test_rotated_files_past_their_age_are_deleted(tmp_path: Path) -> None:
+    """At a rotation, rotated files older than ``max_age`` go."""
+    sink = FileSink(path=tmp_path / "calls.jsonl", max_size=1, max_age="7 days")
+    sink.connect()
+    write(sink, 1)
+    write(sink, 2)
+    os.utime(tmp_path / "calls-000001.jsonl", (0, 0))
+    write(sink, 3)
+    sink.close()
+    assert numbers(tmp_path) == [2, 3]
+
+
+def test_rotated_files_are_packed(tmp_path: Path) -> None:
+    """With ``compress`` acknowledged rotated files become zstd frames with the same records, and stay
+    private.
+    """
+    sink = FileSink(path=tmp_path / "calls.jsonl", max_size=1, compress=True)
+    sink.connect()
+    for number in range(4):
+        write(sink, number)
+    sink.close()
+    packed = sorted(path.name for path in tmp_path.iterdir())
+    assert packed == ["calls-000001.jsonl.zst", "calls-000002.jsonl.zst", "calls-000003.jsonl", "calls.jsonl"]
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
+    assert numbers(tmp_path) == [0, 1, 2, 3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=12),
+    crashes=st.sets(st.integers(0, 11)),
+    max_size=st.sampled_from([0, 1, 900]),
+    compress=st.booleans(),
+)
+def test_a_crash_before_the_acknowledgement_never_leaves_a_record_twice(
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    crashes: set[int],
+    max_size: int,
+    compress: bool,
+) -> None:
+    """Whatever batch was written but not acknowledged when the process died, every record stands there once,
+    in order.
+    """
+    directory = tmp_path_factory.mktemp("crash")
+    options: dict[str, Any] = {"path": directory / "calls.jsonl", "max_size": max_size, "compress": compress}
+    sink = FileSink(**options)
+    sink.connect()
+    state = None
+    next_number = 0
+    for turn, size in enumerate(sizes):
+        wanted = range(next_number, next_number + size)
+        if turn in crashes and turn:  # before the first acknowledgement there is no cursor to cut back to
+            write(sink, *wanted)
+            sink.close()
+            sink = FileSink(**options)
+            sink.connect()
+            sink.restore(state)
+        write(sink, *wanted)
+        state = sink.cursor_state()
+        next_number += size
+    sink.close()
+    assert numbers(directory) == list(range(next_number))
+
+
+def test_a_torn_line_spoils_only_itself(tmp_path: Path) -> None:
+    """What is appended behind a line that a crash tore stands on a line of its own."""
+    (tmp_path / "calls.jsonl").write_bytes(b'{"record_id": "torn')
+    sink = FileSink(path=tmp_path / "calls.jsonl")
+    sink.connect()
+    sink.restore(None)
+    write(sink, 5)
+    sink.close()
+    last = (tmp_path / "calls.jsonl").read_bytes().splitlines()[-1]
+    assert orjson.loads(last) == documents.call(5)
+
+
+def test_a_foreign_file_is_not_cut(tmp_path: Path) -> None:
+    """A cursor of another file cuts nothing."""
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(b'{"theirs": 1}\n')
+    sink = FileSink(path=path)
+    sink.connect()
+    sink.restore({"inode": path.stat().st_ino + 1, "length": 0})
+    sink.restore({"inode": "nonsense", "length": -5})
+    sink.close()
+    assert path.read_bytes() == b'{"theirs": 1}\n'
+
+
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_file_that_is_taken_away_is_made_anew(tmp_path: Path, how: str) -> None:
+    """After a log rotator moved or deleted the file, records go to a new one at the path."""
+    path = tmp_path / "calls.jsonl"
+    sink = FileSink(path=path)
+    sink.connect()
+    write(sink, 1)
+    if how == "moved":
+        path.rename(tmp_path / "taken")
+    else:
+        path.unlink()
+    write(sink, 2)
+    sink.close()
+    assert orjson.loads(path.read_bytes())["record_id"] == documents.call(2)["record_id"]
+
+
+def test_two_sinks_never_write_one_file(tmp_path: Path) -> None:
+    """A file that another sink writes makes this one unavailable, until the other is closed."""
+    first, second = FileSink(path=tmp_path / "calls.jsonl"), FileSink(path=tmp_path / "calls.jsonl")
+    first.connect()
+    with pytest.raises(SinkUnavailable, match="another process or sink"):
+        second.connect()
+    first.close()
+    second.connect()
+    write(second, 1)
+    second.close()
+
+
+@pytest.mark.parametrize("path", ["file/calls.jsonl", "."])
+def test_an_impossible_place_is_unavailable(tmp_path: Path, path: str) -> None:
+    """A path that cannot be a file is SinkUnavailable and names the path."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SinkUnavailable, match=str(tmp_path)):
+        FileSink(path=tmp_path / path).connect()
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Let no file of this process grow beyond 4 kB: the kernel then fails writes as it does on a full
+    disk.
+    """
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_leaves_no_torn_batch(tmp_path: Path, small_files: None) -> None:
+    """When a batch does not fit, nothing of it stays, the sink is unavailable, and goes on when there is
+    room.
+    """
+    sink = FileSink(path=tmp_path / "calls.jsonl")
+    sink.connect()
+    write(sink, 1)
+    with pytest.raises(SinkUnavailable, match=r"calls\.jsonl"):
+        write(sink, *range(2, 40))
+    write(sink, 2)
+    sink.close()
+    assert numbers(tmp_path) == [1, 2]
+
+
+def test_json_with_line_feeds_is_put_on_one_line(tmp_path: Path) -> None:
+    """A record that arrives as JSON over several lines still takes one line."""
+    from toolog.sinks import SinkRecord
+
+    sink = FileSink(path=tmp_path / "calls.jsonl")
+    sink.connect()
+    sink.write([SinkRecord(orjson.dumps(documents.call(1), option=orjson.OPT_INDENT_2), serializer=JSON)])
+    sink.close()
+    assert numbers(tmp_path) == [1]
+
+
+def test_the_lock_is_let_go_at_close(tmp_path: Path) -> None:
+    """After close anybody may lock the file."""
+    sink = FileSink(path=tmp_path / "calls.jsonl")
+    sink.connect()
+    sink.close()
+    with (tmp_path / "calls.jsonl").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
