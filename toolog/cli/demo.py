@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import io
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -40,6 +41,8 @@ def command(as_json: bool) -> None:
     import toolog
 
     began = datetime.now(UTC)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # keeps its order with what the tools write to stderr
+        sys.stdout.reconfigure(line_buffering=True)
     with _aside() if as_json else contextlib.nullcontext():
         print(f"Three orders at once, through {', '.join(PACKAGES)}.")
         print("Nobody edited these packages; each is instrumented by one line.")
@@ -98,20 +101,22 @@ def _report(began: datetime, as_json: bool) -> None:
     if as_json:
         print_json({"store": str(STORE), "calls": len(calls), "failed": failed, "traces": traces})
         return
-    print("\nThis is the same work as toolog recorded it (`toolog tail --tree`):\n")
+    print("\nThis is the same work as toolog recorded it (`toolog tail --tree`).")
+    print("The phone number that stands in clear above is masked below.\n")
     print_lines(report.tree(records, marks=marks()))
-    print(
-        f"\n{len(calls)} calls, {len(failed)} failed: each one record in {STORE}, masked before it was written."
-    )
+    print(f"\n{len(calls)} calls, {len(failed)} failed: one record each in {STORE}, masked before writing.")
     if failed:
-        session, trace = failed[0].get("session_id"), str(failed[0]["trace_id"])[:12]
-        print(
-            "Look next at\n"
-            f"  toolog show {trace}                      the order that failed: when, with what, and why\n"
-            f"  toolog tail --tree --session {session}   its tree alone\n"
-            "  toolog query ParserError                      the same error in other orders\n"
-            "  toolog stats                                  how often and how fast each tool works"
-        )
+        session, trace = failed[0].get("session_id"), failed[0]["trace_id"]
+        hints = {
+            f"toolog show {trace}": "when, with what, why",
+            f"toolog tail --tree --session {session}": "the order that failed",
+            "toolog query ParserError": "the same error in other orders",
+            "toolog stats": "how often and how fast",
+        }
+        width = max(map(len, hints))
+        print("Look next at")
+        for line, why in hints.items():
+            print(f"  {line:<{width}}   {why}")
 
 
 def _session_of(trace: str, calls: list[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ Nothing here is made for toolog but the lines that name it: `instrument` for fou
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,25 +36,28 @@ ORDERS = (
 
 
 def look_up_stock(path: Path, sku: str) -> dict[str, Any]:
-    """Read an article with sqlite-utils, whose tracer prints each statement."""
+    """Read an article with sqlite-utils, which prints the statements that its tracer is asked to show."""
     import sqlite_utils
 
-    database = sqlite_utils.Database(path, tracer=lambda sql, values: print(f"SQL> {sql} {values or ''}"))
+    def trace(sql: str, values: Any) -> None:
+        if sql.startswith("select *"):
+            print(f"SQL> {sql} {values}")
+
+    database = sqlite_utils.Database(path, tracer=trace)
     try:
         found: dict[str, Any] = database["stock"].get(sku)
         return found
     finally:
-        database.close()
+        database.conn.close()
 
 
 def charge(service: str, order: Order, amount: float) -> dict[str, Any]:
     """Take the money with requests; its connection pool logs at DEBUG."""
     import requests
 
-    with requests.Session() as session:
-        sent = {"order": order.number, "amount": amount, "card_number": "4111 1111 1111 1111"}
-        answer: dict[str, Any] = session.post(f"{service}/charges", json=sent, timeout=5).json()
-        return answer
+    sent = {"order": order.number, "amount": amount, "card_number": "4111 1111 1111 1111"}
+    answer: dict[str, Any] = json.loads(requests.post(f"{service}/charges", json=sent, timeout=5).content)
+    return answer
 
 
 async def book_parcel(service: str, order: Order) -> dict[str, Any]:
@@ -62,8 +66,8 @@ async def book_parcel(service: str, order: Order) -> dict[str, Any]:
 
     async with httpx.AsyncClient() as client:
         answer = await client.get(f"{service}/parcels/{order.number}")
-        found: dict[str, Any] = answer.json()
-        return found
+    found: dict[str, Any] = json.loads(answer.content)
+    return found
 
 
 def read_slot(text: str) -> str:
