@@ -93,7 +93,7 @@ def _shorten(leaves: list[Leaf], excess: int, walk: Walk) -> None:
             break
         text = holder[key]
         original = walk.originals.get((id(holder), key), size)
-        holder[key] = shorten(text, max(1, int(level * len(text) / size)), original)
+        holder[key] = shorten(text, level, original)
         if walk.has_room:
             walk.note_text(path_text(key, link), text, size)
 

@@ -136,20 +136,26 @@ class Walk:
     def _keys(self, items: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:
         """Give each pair a text as key: as they are when all are plain, told apart by type when they
         clash."""
-        if all(type(key) is str and len(key) <= MAX_KEY and key.isascii() for key, _ in items):
+        if all(type(key) is str and len(key) <= MAX_KEY and key.isascii() for key, _ in items) and (
+            len(dict(items)) == len(items)  # columns of a table may repeat
+        ):
             return items
         taken = {key for key, _ in items if type(key) is str and is_plain_key(key)}
+        placed: set[str] = set()  # of those, the ones that have their place
+        numbers: dict[str, int] = {}
         named = []
         for key, child in items:
-            if type(key) is str and is_plain_key(key):
-                named.append((key, child))
-                continue
-            text = shapes.key_text(key, self)
-            if len(text) > MAX_KEY:
-                text = text[: MAX_KEY - len(MORE)] + MORE
-            if text in taken:
-                text = free_key(f"{text} ({type_name(type(key))})", taken)
-            taken.add(text)
+            if type(key) is str and key not in placed and key in taken and is_plain_key(key):
+                text = key
+                placed.add(key)
+            else:
+                text = shapes.key_text(key, self)
+                if len(text) > MAX_KEY:
+                    text = text[: MAX_KEY - len(MORE)] + MORE
+                if text in taken:
+                    text = f"{text} ({type_name(type(key))})"
+                    text = free_key(text, taken, numbers)
+                taken.add(text)
             named.append((text, child))
         return named
 
@@ -180,8 +186,8 @@ class Walk:
         self._note(link, key, note)
         self.originals[(id(target), key)] = shape.size
         text = clean(shape.text)
-        room = min(self.limits.max_bytes if self.texts > 0 else SHORT, len(text))
-        self.texts -= room
+        room = self.limits.max_bytes if self.texts > 0 else SHORT
+        self.texts -= min(room, len(text))
         return shorten(text, room, shape.size)
 
     def _hash(self, note: dict[str, Any], data: bytes, *, whole: bool) -> None:
@@ -229,12 +235,16 @@ def path_of(link: Link | None, key: Any) -> str:
     return path_of(link[2], link[1]) + own
 
 
-def free_key(text: str, taken: Any) -> str:
-    """Return the text, numbered if it is taken already."""
-    name, number = text, 2
-    while name in taken:
-        name, number = f"{text} {number}", number + 1
-    return name
+def free_key(text: str, taken: Any, numbers: dict[str, int] | None = None) -> str:
+    """Return the text, numbered if it is taken already; ``numbers`` remembers how far each text was counted."""
+    if text not in taken:
+        return text
+    number = 2 if numbers is None else numbers.get(text, 2)
+    while f"{text} {number}" in taken:
+        number += 1
+    if numbers is not None:
+        numbers[text] = number + 1
+    return f"{text} {number}"
 
 
 def is_plain_key(key: str) -> bool:
@@ -254,15 +264,17 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, room: int, size: int) -> str:
-    """Return the text cut to ``room`` characters, at a blank if one is near, with a mark of how much is
-    missing.
+    """Return the text cut to ``room`` bytes of UTF-8, at a blank if one is near, and how much is missing.
 
     Cutting at a blank keeps words whole: half a secret is not recognized by what masks secrets.
     """
     head = text[:room]
-    if len(text) > room:
-        blank = max(head.rfind(" ", max(0, room - 256)), head.rfind("\n", max(0, room - 256)))
+    if not head.isascii():
+        head = head.encode()[:room].decode("utf-8", "ignore")
+    if len(head) < len(text):
+        start = max(0, len(head) - 256)
+        blank = max(head.rfind(" ", start), head.rfind("\n", start))
         if blank > 0:
             head = head[: blank + 1]
-    missing = size - len(head.encode())
+    missing = size - (len(head) if head.isascii() else len(head.encode()))
     return f"{head}...[{max(missing, 1):,} more]"
