@@ -21,6 +21,7 @@ from toolog.instrumentation.patch import (
     all_subclasses,
     grant,
     grant_constructor,
+    link_overrides,
     lock,
     make_plan,
     release,
@@ -145,6 +146,8 @@ class Instrumentation:
                 if seen.tools:
                     seen.skipped.clear()
                     self._take(seen, rank, self._adopted)
+                if len(cls.__bases__) > 1:
+                    link_overrides(cls, {spot.attribute for spot in (*self._spots.values(), *self._adopted)})
 
         for item in nearest_roots([item for item in found.classes if item.has_tools]):
             hook = watch(self, item.cls, adopt)

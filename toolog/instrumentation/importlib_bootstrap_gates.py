@@ -10,7 +10,7 @@ import sys
 import weakref
 from collections.abc import Callable, Sequence
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 
 from toolog.arguments import Arguments
 from toolog.call import Call, Plan
@@ -160,21 +160,39 @@ def make_constructor(
     return toolog_constructor
 
 
-def make_subclass_hook(holder: type, previous: Any, adopt: Callable[[type], None]) -> Any:
-    """Return an ``__init_subclass__`` that does what the class did before, then shows the new subclass to
-    ``adopt``."""
+class SubclassHook:
+    """An ``__init_subclass__`` that does what the class did before, then shows the new subclass to ``adopt``.
 
-    def __init_subclass__(cls: type, /, **kwargs: Any) -> None:
-        if previous is None:
-            super(holder, cls).__init_subclass__(**kwargs)  # type: ignore[arg-type]
+    Pickled with its class by value (cloudpickle), it leaves a plain function that does what the class did before.
+    """
+
+    __slots__ = ("adopt", "holder", "previous")
+
+    def __init__(self, holder: type, previous: Any, adopt: Callable[[type], None]) -> None:
+        self.holder = holder
+        self.previous = previous
+        self.adopt = adopt
+
+    def __call__(self, cls: type, /, **kwargs: Any) -> None:
+        if self.previous is None:
+            super(self.holder, cls).__init_subclass__(**kwargs)  # type: ignore[misc]
         else:
-            previous.__get__(None, cls)(**kwargs)
+            self.previous.__get__(None, cls)(**kwargs)
         try:
-            adopt(cls)
+            self.adopt(cls)
         except Exception as trouble:
             contain("subclass", trouble)
 
-    return classmethod(__init_subclass__)
+    def __reduce__(self) -> Any:
+        return cast, (None, _plain_hook(self.holder) if self.previous is None else self.previous.__func__)
+
+
+def _plain_hook(holder: type) -> Callable[..., None]:
+    def __init_subclass__(cls: type, /, **kwargs: Any) -> None:
+        super(holder, cls).__init_subclass__(**kwargs)  # type: ignore[arg-type]
+
+    __init_subclass__.__module__ = "__main__"  # so that it is pickled by value, too
+    return __init_subclass__
 
 
 def hold(value: Any) -> Callable[[], Any]:

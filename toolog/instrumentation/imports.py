@@ -100,7 +100,7 @@ def await_module(name: str, callback: Callback) -> None:
     """Call back once when a module of this name has been imported."""
     _waiting.setdefault(name, []).append(callback)
     if watcher not in sys.meta_path:
-        sys.meta_path.insert(0, watcher)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, watcher)
 
 
 def forget(callback: Callback) -> None:
@@ -119,7 +119,7 @@ def awaited() -> list[str]:
 
 def _retire() -> None:
     if not _waiting and watcher in sys.meta_path:
-        sys.meta_path.remove(watcher)  # type: ignore[arg-type]
+        sys.meta_path.remove(watcher)
 
 
 def can_be_found(name: str) -> bool:

@@ -12,7 +12,7 @@ import functools
 import sys
 from collections.abc import Iterator
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 _mro = type.__dict__["__mro__"].__get__
 _flags = type.__dict__["__flags__"].__get__
@@ -37,7 +37,7 @@ def mro(cls: type) -> tuple[type, ...]:
 
 def class_vars(cls: type) -> MappingProxyType[str, Any]:
     """Return a class's own namespace, whatever its metaclass says."""
-    return _namespace(cls)
+    return cast(MappingProxyType[str, Any], _namespace(cls))
 
 
 def module_vars(module: ModuleType) -> dict[str, Any]:

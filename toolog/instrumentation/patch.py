@@ -29,7 +29,7 @@ from toolog.instrumentation.importlib_bootstrap_gates import (
     make_outermost,
     make_super_gate,
 )
-from toolog.instrumentation.kinds import class_vars, is_class, module_vars, object_vars
+from toolog.instrumentation.kinds import class_vars, is_class, module_vars, mro, object_vars
 from toolog.instrumentation.proxy import ToolWrapper, dress, wrapper_in
 
 lock = threading.RLock()
@@ -176,7 +176,8 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
         spot.grants.remove(claim)
         return f"cannot be patched: {error}"
     if is_class(tool.holder):
-        _note_override(spot)
+        for cls in (tool.holder, *all_subclasses(tool.holder)):
+            link_overrides(cls, (tool.attribute,))
     return spot
 
 
@@ -192,18 +193,17 @@ def _decisive(spot: Spot) -> list[int]:
     return [id(grant) for grant in spot.grants]
 
 
-def _note_override(spot: Spot) -> None:
-    """See to it that an override and the method it overrides, both instrumented, make one record for the
-    chain."""
-    line = type.__dict__["__mro__"].__get__(spot.holder)
-    for base in line[1:]:
-        below = spot_at(base, spot.attribute)
-        if below is not None:
-            _add_overriding(below, spot)
-    for cls in all_subclasses(spot.holder):
-        above = spot_at(cls, spot.attribute)
-        if above is not None:
-            _add_overriding(spot, above)
+def link_overrides(cls: type, attributes: Iterable[str]) -> None:
+    """See to it that methods which call each other by ``super()``, all instrumented, make one record a chain.
+
+    In the MRO of a class (siblings meet only there) every definition of a name overrides the ones behind it.
+    """
+    line = mro(cls)
+    for attribute in attributes:
+        spots = [spot for base in line if (spot := spot_at(base, attribute)) is not None]
+        for place, above in enumerate(spots):
+            for below in spots[place + 1 :]:
+                _add_overriding(below, above)
 
 
 def _add_overriding(below: Spot, above: Spot) -> None:
@@ -346,7 +346,8 @@ def repair_aliases(spots: Iterable[Spot]) -> list[str]:
     if not wanted:
         return []
     repaired = []
-    for module in list(sys.modules.values()):
+    loaded: list[Any] = list(sys.modules.values())  # anything may stand there
+    for module in loaded:
         if not isinstance(module, ModuleType):
             continue
         names = module_vars(module)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from functools import lru_cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from wrapt import BoundFunctionWrapper, FunctionWrapper
 
@@ -24,7 +24,7 @@ _bind = FunctionWrapper.__get__
 _LruCache = type(lru_cache(lambda: None))
 
 
-class BoundToolWrapper(BoundFunctionWrapper[Any, Any] if TYPE_CHECKING else BoundFunctionWrapper):
+class BoundToolWrapper(BoundFunctionWrapper):  # type: ignore[type-arg]
     """A wrapped tool bound to an object or a class, or taken from its class (then not bound)."""
 
     __slots__ = ()
@@ -55,14 +55,13 @@ class BoundToolWrapper(BoundFunctionWrapper[Any, Any] if TYPE_CHECKING else Boun
         return self.__reduce_ex__(2)
 
 
-class ToolWrapper(FunctionWrapper[Any, Any] if TYPE_CHECKING else FunctionWrapper):
+class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
     """A wrapped tool as it stands in a namespace, in place of the original.
 
     ``raw`` is the original as it stood there; ``mark`` what ``__toolog__`` answers; ``switch`` a list, empty
     once the wrapper is undone; ``attribute`` the name in the namespace.
     """
 
-    __slots__ = ()
     __bound_function_wrapper__ = BoundToolWrapper
 
     def __init__(
@@ -153,7 +152,7 @@ def wrapper_in(value: Any) -> ToolWrapper | None:
     if kind is ToolWrapper:
         return value  # type: ignore[no-any-return]
     if kind is staticmethod and type(value.__func__) is ToolWrapper:
-        return value.__func__  # type: ignore[no-any-return]
+        return value.__func__
     return None
 
 

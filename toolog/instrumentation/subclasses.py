@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from toolog.instrumentation.discover import Choice, Found, Tool, ToolClass, find_in_class
-from toolog.instrumentation.importlib_bootstrap_gates import make_subclass_hook
+from toolog.instrumentation.importlib_bootstrap_gates import SubclassHook
 from toolog.instrumentation.kinds import (
     class_vars,
     is_public,
@@ -31,7 +31,8 @@ class Hook:
         self.holder = holder
         self._raw = class_vars(holder).get("__init_subclass__", ABSENT)
         self._adopters: dict[int, Callable[[type], None]] = {}
-        self._placed = make_subclass_hook(holder, None if self._raw is ABSENT else self._raw, self._adopt)
+        previous = None if self._raw is ABSENT else self._raw
+        self._placed = classmethod(SubclassHook(holder, previous, self._adopt))
         put(holder, "__init_subclass__", self._placed)
 
     def _adopt(self, cls: type) -> None:
