@@ -22,6 +22,7 @@ from toolog.instrumentation.entry import instrument
 
 @pytest.fixture
 def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
     with watching() as collector:
         yield collector
 
@@ -230,6 +231,7 @@ REEXPORTING = {
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Iterator[ModuleType]:
+    """A package that only re-exports, and must not be touched beyond that."""
     with package(tmp_path, "reexporting", REEXPORTING) as module:
         yield module
 
@@ -319,7 +321,12 @@ def test_a_name_replaces_the_class_or_names_the_function(seen: Collector, agents
 def test_functions_written_in_c_are_not_wrapped(tmp_path: Path) -> None:
     """A C function cannot be wrapped without harm (inherited ones have no signature): it is skipped."""
     files = {
-        "__init__.py": "from math import sqrt\nclass Box(dict):\n    def put(self, k): self[k] = 1\n    copy = dict.copy\n"
+        "__init__.py": """
+            from math import sqrt
+            class Box(dict):
+                def put(self, k): self[k] = 1
+                copy = dict.copy
+        """
     }
     with package(tmp_path, "withc", files) as module:
         made = instrument(module)

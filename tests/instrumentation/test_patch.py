@@ -25,6 +25,7 @@ from toolog.instrumentation.entry import instrument, uninstrument
 
 @pytest.fixture
 def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
     with watching() as collector:
         yield collector
 
@@ -82,8 +83,9 @@ def test_undo_leaves_every_namespace_exactly_as_it_was(seen: Collector, target: 
 
 
 @pytest.mark.parametrize(
-    "targets", [[Base], [Sub], [Base, Sub], [Sub, Base], [Base, Sub, "instance"], ["instance", Sub], ["instance"]]
-)  # fmt: skip
+    "targets",
+    [[Base], [Sub], [Base, Sub], [Sub, Base], [Base, Sub, "instance"], ["instance", Sub], ["instance"]],
+)
 def test_base_subclass_and_instance_together_make_one_record_a_call(
     seen: Collector, targets: list[Any]
 ) -> None:
@@ -409,6 +411,7 @@ ALIASED = {
 
 @pytest.fixture
 def aliased(tmp_path: Path) -> Iterator[ModuleType]:
+    """A package whose function is imported by name inside it."""
     with package(tmp_path, "aliased", ALIASED) as module:
         yield module
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from types import ModuleType, TracebackType
 from typing import Any, TypeVar, overload
 
-from toolog.counters import contain
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import imports
@@ -170,7 +169,7 @@ class Instrumentation:
                 hook.remove(self)
             spots = [*self._spots.values(), *self._adopted]
             for place in release(self, spots):
-                contain(f"undo: {place} was patched by somebody else since")
+                self.skipped.append(Skipped(place, "patched over by somebody else, so left as it is now"))
             keep = [item._constructors for item in _active]
             for key, spot in self._constructors.items():
                 if not any(key in held for held in keep):

@@ -163,7 +163,8 @@ def make_constructor(
 class SubclassHook:
     """An ``__init_subclass__`` that does what the class did before, then shows the new subclass to ``adopt``.
 
-    Pickled with its class by value (cloudpickle), it leaves a plain function that does what the class did before.
+    Pickled with its class by value (cloudpickle), it leaves a plain function that does what the class did
+    before.
     """
 
     __slots__ = ("adopt", "holder", "previous")
@@ -173,9 +174,9 @@ class SubclassHook:
         self.previous = previous
         self.adopt = adopt
 
-    def __call__(self, cls: type, /, **kwargs: Any) -> None:
+    def __call__(self, cls: type, /, **kwargs: Any) -> None:  # noqa: D102
         if self.previous is None:
-            super(self.holder, cls).__init_subclass__(**kwargs)  # type: ignore[misc]
+            super(self.holder, cls).__init_subclass__(**kwargs)  # type: ignore[arg-type]
         else:
             self.previous.__get__(None, cls)(**kwargs)
         try:

@@ -241,7 +241,7 @@ def release(owner: object, spots: Iterable[Spot]) -> list[str]:
                 repair_aliases([spot])
             continue
         if not spot.restore():
-            covered.append(spot.attribute)
+            covered.append(f"{getattr(spot.holder, '__name__', type(spot.holder).__name__)}.{spot.attribute}")
         restored.append(spot)
     repair_aliases(restored)
     return covered

@@ -7,6 +7,7 @@ had there before still runs). Subclasses that exist already are looked at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from toolog.instrumentation.discover import Choice, Found, Tool, ToolClass, find_in_class
 from toolog.instrumentation.importlib_bootstrap_gates import SubclassHook
@@ -32,7 +33,7 @@ class Hook:
         self._raw = class_vars(holder).get("__init_subclass__", ABSENT)
         self._adopters: dict[int, Callable[[type], None]] = {}
         previous = None if self._raw is ABSENT else self._raw
-        self._placed = classmethod(SubclassHook(holder, previous, self._adopt))
+        self._placed: Any = classmethod(SubclassHook(holder, previous, self._adopt))
         put(holder, "__init_subclass__", self._placed)
 
     def _adopt(self, cls: type) -> None:
