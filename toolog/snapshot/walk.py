@@ -236,7 +236,7 @@ def path_of(link: Link | None, key: Any) -> str:
 
 
 def free_key(text: str, taken: Any, numbers: dict[str, int] | None = None) -> str:
-    """Return the text, numbered if it is taken already; ``numbers`` remembers how far each text was counted."""
+    """Return the text, numbered if it is taken; ``numbers`` remembers how far each text was counted."""
     if text not in taken:
         return text
     number = 2 if numbers is None else numbers.get(text, 2)
