@@ -196,7 +196,7 @@ def hostile_directory(directory: Path) -> list[bytes]:
 
 
 def test_a_spool_starts_with_any_bytes_in_its_directory(directory: Path, drain: Drain) -> None:
-    """Noise, holes, huge lengths, directories, pipes, links and unreadable files neither stop nor delay it."""
+    """Noise, huge lengths, directories, pipes, links and unreadable files neither stop nor delay it."""
     good = hostile_directory(directory)
     began = time.process_time()
     spool = Spool(directory)

@@ -28,11 +28,12 @@ def read_by_specification(path: Path) -> list[tuple[int, int, int, bytes]]:
     found = []
     at = data.find(b"\xc1\xfe\x9b\xc0")
     while at >= 0 and at + 28 <= len(data):
-        frame_crc, _header_crc, length, seq, level, serializer, flags = struct.unpack_from(
+        frame_crc, header_crc, length, seq, level, serializer, flags = struct.unpack_from(
             "<IIIQHBB", data, at + 4
         )
         end = at + 28 + length
-        if end <= len(data) and zlib.crc32(data[at + 12 : end], salt) == frame_crc:
+        sound = zlib.crc32(data[at + 12 : at + 28], salt) == header_crc
+        if sound and end <= len(data) and zlib.crc32(data[at + 28 : end], header_crc) == frame_crc:
             if not flags & 1:
                 found.append((seq, level, serializer, data[at + 28 : end]))
             at = data.find(b"\xc1\xfe\x9b\xc0", end)

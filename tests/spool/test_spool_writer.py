@@ -456,7 +456,7 @@ def test_eight_threads_lose_nothing_while_segments_change(directory: Path, segme
 
 
 def test_a_descriptor_is_not_closed_under_a_writer(directory: Path) -> None:
-    """A segment that was left stays open while somebody is inside it, so that its number is not given away."""
+    """A segment that was left stays open while somebody is inside it: its number is not given away."""
     writer = SpoolWriter(directory)
     writer.append(20, 0, b"x")
     inside = writer._segment
@@ -533,7 +533,7 @@ def test_append_while_this_thread_creates_a_segment_does_not_wait(
 def test_a_torn_write_of_one_thread_does_not_harm_another_threads_frame(
     directory: Path, monkeypatch: pytest.MonkeyPatch, drain: Drain
 ) -> None:
-    """A good frame that a second thread appended right behind a torn one is read, and the torn one counted."""
+    """A frame that a second thread appended right behind a torn one is read; the torn one is counted."""
     writer = SpoolWriter(directory)
     writer.append(20, 0, b"first")
     current = writer._segment

@@ -50,14 +50,11 @@ Frame
     which was copied into a record or left on the disk by a deleted file, from being taken for one of this
     segment. A segment keeps its name for life.
 
-    So ``crc(bytes 12 to the frame's end, salt)`` is the frame CRC: one checksum over everything behind the
-    two.
-
 Reading
-    A frame is good when the mark stands there, it ends in the file, and the frame CRC is right (the header
-    CRC need not be looked at then). If not, what stands there is damage. The next frame is found by looking
-    for the mark from the next byte on, until a place where a whole good frame begins. The header CRC tells,
-    before a payload is looked at, whether a length can be believed. So a damaged frame loses only itself.
+    A frame is good when the mark stands there, it ends in the file, and both checksums are right. If not,
+    what stands there is damage. The next frame is found by looking for the mark from the next byte on, until
+    a place where a whole good frame begins. So a damaged frame loses only itself. The header CRC tells,
+    before the payload is looked at, whether the length can be believed.
 
     Is the segment's writer alive? It holds an exclusive flock on the segment for as long as it has it open,
     from before the segment gets its name. A reader that gets a shared lock (and gives it back at once) knows

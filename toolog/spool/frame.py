@@ -113,6 +113,7 @@ def scan(
     salt: int,
     *,
     limit: int,
+    room: int = 1 << 62,
     at_end: bool,
     final: bool,
     broken: bool = False,
@@ -120,9 +121,10 @@ def scan(
 ) -> Scan:
     """Read frames from a chunk of a segment.
 
-    ``base`` is the chunk's place in the segment, ``limit`` the most frames to return, ``at_end`` says that
-    the segment ends where the chunk ends, ``final`` that nobody will append to it any more, ``broken`` that
-    the chunk before ended inside damage. ``keep`` answers for a level number whether its frames are wanted.
+    ``base`` is the chunk's place in the segment, ``limit`` the most frames to return, ``room`` after how many
+    bytes of payload no more are returned, ``at_end`` says that the segment ends where the chunk ends,
+    ``final`` that nobody will append to it any more, ``broken`` that the chunk before ended inside damage.
+    ``keep`` answers for a level number whether its frames are wanted.
 
     In a segment that still grows, bytes are given up only when a valid frame stands behind them: what looks
     broken at the end may be a write that is under way.
@@ -137,21 +139,21 @@ def scan(
     while True:
         # The tight loop: valid frames, one behind the other.
         while pos <= last:
-            mark, crc, _, length, seq, levelno, serializer, flags = unpack_all(data, pos)
-            stop = pos + HEAD_SIZE + length
-            if mark != MARK or stop > length_of or crc32(data[pos + FACTS_AT : stop], salt) != crc:
+            mark, crc, check, length, seq, levelno, serializer, flags = unpack_all(data, pos)
+            body = pos + HEAD_SIZE
+            stop = body + length
+            if mark != MARK or stop > length_of or crc32(data[pos + FACTS_AT : body], salt) != check:
+                break
+            payload = data[body:stop]
+            if crc32(payload, check) != crc:
                 break
             if not flags & HEADER_FLAG and (keep is None or keep(levelno)):
-                if limit <= 0:
+                if limit <= 0 or room <= 0:
                     found.consumed = pos
                     return found
                 limit -= 1
-                add(
-                    Frame(
-                        segment, base + pos, base + stop, seq, levelno, serializer, flags, crc,
-                        data[pos + HEAD_SIZE : stop],
-                    )
-                )  # fmt: skip
+                room -= length
+                add(Frame(segment, base + pos, base + stop, seq, levelno, serializer, flags, crc, payload))
             broken = False
             pos = stop
         if pos == length_of:

@@ -158,6 +158,7 @@ class MemoryReader:
         self.damaged = self.damaged_bytes = self.unreadable = self.rewound = self.unsaved = 0
         self.acked = 0  # the place behind the last acknowledged frame
         self._at = 0
+        self._handed_out = 0  # the place behind the last frame that was returned
 
     def read(self, max_records: int = 1000, max_bytes: int = 8 << 20, max_wait: float = 0.0) -> list[Frame]:
         """Return the next frames, as SpoolReader does."""
@@ -177,7 +178,6 @@ class MemoryReader:
             start, found = self.spool.slice(self._at, max_records - len(frames))
             if not found:
                 break
-            outstanding = bool(frames) or self._at > self.acked
             for index, frame in enumerate(found):
                 if max_bytes <= 0:
                     break
@@ -186,10 +186,15 @@ class MemoryReader:
                     frame.offset = start + index
                     frame.end = self._at
                     frames.append(frame)
+                    self._handed_out = self._at
                     max_bytes -= len(frame.payload)
-            if not frames and not outstanding:
-                self.acked = self._at  # all passed over, nothing to wait for
+        self._pass_over()
         return frames
+
+    def _pass_over(self) -> None:
+        """What was looked at and not wanted needs no acknowledgement, when nothing before it does."""
+        if self.acked >= self._handed_out:
+            self.acked = max(self.acked, self._at)
 
     def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
         """Acknowledge a frame and all before it; ``state`` is kept for the sink."""
@@ -197,6 +202,7 @@ class MemoryReader:
             self.state = state
         if frame.end <= self._at:
             self.acked = max(self.acked, frame.end)
+            self._pass_over()
         return True
 
     def pending(self) -> int:
@@ -210,4 +216,4 @@ class MemoryReader:
 
     def forget(self) -> None:
         """Return to the last acknowledged record: what was read behind it will be read again."""
-        self._at = self.acked
+        self._at = self._handed_out = self.acked

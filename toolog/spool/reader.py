@@ -279,6 +279,7 @@ class SpoolReader:
                 name,
                 place.salt,
                 limit=max_records,
+                room=max_bytes,
                 at_end=at_end,
                 final=place.final,
                 broken=place.broken,
