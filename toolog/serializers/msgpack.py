@@ -34,7 +34,10 @@ class MsgpackSerializer:
         return packed
 
     def loads(self, data: bytes) -> Any:
-        """Return the document in MessagePack bytes; raises SerializationError when they are damaged."""
+        """Return the document in MessagePack bytes; raises SerializationError when they are damaged.
+
+        Bytes behind the document are not looked at.
+        """
         try:
             return ormsgpack.unpackb(data)
         except (ValueError, TypeError, RecursionError) as error:

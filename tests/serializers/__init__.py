@@ -1,0 +1,1 @@
+"""Tests of bytes out and in."""
