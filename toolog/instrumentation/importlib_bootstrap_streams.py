@@ -19,7 +19,7 @@ from time import perf_counter_ns
 from types import CoroutineType, GeneratorType
 from typing import Any
 
-from toolog.call import Call
+from toolog.call import Call, packed_process
 from toolog.context import HOLD, Scope, current, pop, push
 from toolog.counters import contain
 from toolog.instrumentation.stream_record import Items, end, returned
@@ -154,17 +154,22 @@ class CoroutineProxy(Lazy):
     _toolog_frame = "cr_frame"
 
     def _toolog_begin(self) -> Scope:
-        self._toolog_call.started = perf_counter_ns()  # the awaited time counts, not what passed before
-        return self._toolog_call
+        call = self._toolog_call
+        call.process = packed_process()  # the task that awaits it, perhaps another than the one that called
+        call.started = perf_counter_ns()  # the awaited time counts, not what passed before
+        return call
 
     def _toolog_raised(self, error: BaseException) -> None:
         if self._toolog_inner.cr_frame is None:
             if type(error) is StopIteration:
                 if returned(self._toolog_call, error):
-                    self._toolog_call = copy(self._toolog_call)  # the stream ends the call now, not we
-                    self._toolog_call.ended = True
+                    self._toolog_hand_over()
             else:
                 end(self._toolog_call, None, error)
+
+    def _toolog_hand_over(self) -> None:
+        self._toolog_call = copy(self._toolog_call)  # the stream that was returned ends the call now, not we
+        self._toolog_call.ended = True
 
     def __await__(self) -> Any:
         inner = self._toolog_inner
@@ -181,6 +186,16 @@ class CoroutineProxy(Lazy):
         token = _set(self._toolog_scope or self._toolog_begin())
         try:
             waiting = self._toolog_inner.send(None)
+        except StopIteration as stop:
+            if self._toolog_inner.cr_frame is None and returned(self._toolog_call, stop):
+                self._toolog_hand_over()
+            if HOLD:
+                held = copy_context()
+            try:
+                _reset(token)
+            except ValueError:
+                pop(token)
+            raise
         except BaseException as error:
             self._toolog_raised(error)
             pop(token)
