@@ -306,9 +306,12 @@ def _tell(known: Known, instance: Any) -> None:
         "created_at": datetime.fromtimestamp(known.created / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     if config is not None:
-        digest = config_hash(config)
-        facts["config_hash"] = digest
-        _link(known, (module, qualname, digest))
+        try:
+            digest = config_hash(config)
+            facts["config_hash"] = digest
+            _link(known, (module, qualname, digest))
+        except Exception as error:
+            contain("config_hash", error)
     if known.recreated_from is not None:
         facts["recreated_from"] = known.recreated_from
     emit_event(

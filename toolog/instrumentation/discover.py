@@ -157,10 +157,14 @@ def find_in_module(
     module: ModuleType, choice: Choice, found: Found, *, name: str | None, nested: bool
 ) -> None:
     """Find the tools of a module's own namespace."""
-    package = root_package(module.__name__)
     names = module_vars(module)
+    title = str(names.get("__name__", "?"))
+    package = root_package(title)
+    if type(module).__name__ == "_LazyModule":
+        found.skip(title, "lazy module: not loaded yet, and not made to load")
+        return
     if "__getattr__" in names:
-        found.skip(f"{module.__name__}.*", "lazy module: names that are not loaded yet are not looked at")
+        found.skip(f"{title}.*", "lazy module: names that are not loaded yet are not looked at")
     seen: set[int] = set()
     for attribute, value in list(names.items()):
         if id(value) in seen:
@@ -173,20 +177,20 @@ def find_in_module(
             continue
         kind = kind_of(value)
         if kind is None:
-            _note_builtin(value, f"{module.__name__}.{attribute}", attribute, found)
+            _note_builtin(value, f"{title}.{attribute}", attribute, found)
             continue
         if wrapper_in(value) is None and type(value) is MethodType:
             continue  # a bound method of some object, shown as a function: its class is the place
-        home = root_package(module_of(value) or module.__name__)
+        home = root_package(module_of(value) or title)
         if home != package:
             if not attribute.startswith("_"):
-                found.skip(f"{module.__name__}.{attribute}", f"defined by {home}, not by {package}")
+                found.skip(f"{title}.{attribute}", f"defined by {home}, not by {package}")
             continue
         seen.add(id(value))
         why = choice.why_not(attribute)
         if why is not None:
             if why != "private":
-                found.skip(f"{module.__name__}.{attribute}", why)
+                found.skip(f"{title}.{attribute}", why)
             continue
         tool_name = attribute if name is None else f"{name}.{attribute}"
         found.tools.append(

@@ -74,7 +74,7 @@ class Instrumentation:
                 self.waiting.append(target.value)
                 if not imports.can_be_found(target.value.partition(".")[0]):
                     self.skipped.append(Skipped(target.value, _not_found(target.value)))
-                imports.await_module(self._module_of(target.value), self._imported)
+                self._await(target.value)
                 continue
             found = Found()
             search(target, self._choice, found, name=self._name, nested=self._nested)
@@ -82,22 +82,32 @@ class Instrumentation:
             self._follow_subclasses(found, target.rank)
         repair_aliases(fresh)
 
-    @staticmethod
-    def _module_of(path: str) -> str:
-        """Return the module to wait for: the whole name, unless it is known to be a class or function in
-        one."""
-        parent, _, last = path.rpartition(".")
-        return parent if parent and last[:1].isupper() and find_dotted(parent) is None else path
+    def _await(self, path: str) -> None:
+        """Wait for the module of this name, and for those above it: the end may be a class or a function."""
+        while path:
+            if path not in sys.modules:
+                imports.await_module(path, self._imported)
+            path = path.rpartition(".")[0]
 
     def _imported(self, module: ModuleType) -> None:
         with lock:
             if self not in _active:
                 return
             for path in list(self.waiting):
-                if self._module_of(path) == module.__name__ or path == module.__name__:
-                    self.waiting.remove(path)
-                    self.skipped = [item for item in self.skipped if item.name != path]
-                    self._install(resolve(path))
+                if find_dotted(path) is None:
+                    continue
+                self.waiting.remove(path)
+                self.skipped = [item for item in self.skipped if item.name != path]
+                self._install(resolve(path))
+            if self.waiting:
+                for path in self.waiting:
+                    self._await(path)
+                return
+            imports.forget(self._imported)
+            try:
+                self._choice.check(self.label)
+            except ConfigError as error:  # too late to raise: an import must not fail for it
+                self.skipped.append(Skipped(self.label, str(error)))
 
     def _take(self, found: Found, rank: int, spots: Any = None) -> list[Spot]:
         fresh: list[Spot] = []

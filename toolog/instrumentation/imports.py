@@ -98,7 +98,9 @@ def announce(module: ModuleType) -> None:
 
 def await_module(name: str, callback: Callback) -> None:
     """Call back once when a module of this name has been imported."""
-    _waiting.setdefault(name, []).append(callback)
+    callbacks = _waiting.setdefault(name, [])
+    if callback not in callbacks:
+        callbacks.append(callback)
     if watcher not in sys.meta_path:
         sys.meta_path.insert(0, watcher)
 
@@ -106,7 +108,7 @@ def await_module(name: str, callback: Callback) -> None:
 def forget(callback: Callback) -> None:
     """Stop waiting."""
     for name in list(_waiting):
-        _waiting[name] = [held for held in _waiting[name] if held is not callback]
+        _waiting[name] = [held for held in _waiting[name] if held != callback]
         if not _waiting[name]:
             del _waiting[name]
     _retire()

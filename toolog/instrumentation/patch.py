@@ -354,7 +354,7 @@ def repair_aliases(spots: Iterable[Spot]) -> list[str]:
         for key, value in list(names.items()):
             if id(value) in wanted:
                 names[key] = wanted[id(value)]
-                repaired.append(f"{module.__name__}.{key}")
+                repaired.append(f"{names.get('__name__')}.{key}")
     return repaired
 
 

@@ -1,0 +1,341 @@
+"""Tool instances: how a tool was set up, one record for each live object, and calls tied to it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import pytest
+from tooling import Namespaces, calls, instances, names, package, watching
+
+from tests.helpers import Collector
+from toolog.errors import ConfigError
+from toolog.instances import instance_id, recreate
+from toolog.instrumentation.entry import instrument
+from toolog.settings import capture
+
+
+@pytest.fixture
+def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
+    with watching() as collector:
+        yield collector
+
+
+class Mail:
+    def __init__(self, host: str, /, port: int = 25, *relays: str, tls: bool = True, **more: Any) -> None:
+        self.host = host
+        self.port = port
+        self.started = [host]
+
+    def send(self, to: str) -> str:
+        return f"{self.host}:{self.port} {to}"
+
+
+class SecureMail(Mail):
+    def __init__(self, host: str, key: str = "k") -> None:
+        super().__init__(host, 465, tls=True)
+        self.key = key
+
+
+def test_constructor_arguments_are_captured_by_name_with_defaults(seen: Collector) -> None:
+    """One record tells class and configuration; the call names the same instance."""
+    instrument(Mail)
+    mail = Mail("mx", 26, "a", "b", retries=3)
+    (made,) = instances(seen)
+    assert made["config"] == {
+        "host": "mx", "port": 26, "relays": ["a", "b"], "tls": True, "more": {"retries": 3},
+    }  # fmt: skip
+    assert made["tool"]["qualname"] == "Mail"
+    assert made["tool"]["module"] == __name__
+    assert made["config_hash"]
+    assert made["created_at"].endswith("Z")
+    assert "trace_id" not in made
+    seen.records.clear()
+    mail.send("x")
+    mail.send("y")
+    assert {record["instance_id"] for record in calls(seen)} == {made["instance_id"]} == {instance_id(mail)}
+
+
+def test_arguments_are_snapshotted_before_the_constructor_runs(seen: Collector) -> None:
+    """A constructor that changes its arguments does not change what is told."""
+
+    class Eater:
+        def __init__(self, options: dict[str, int]) -> None:
+            self.n = options.pop("n")
+
+        def get(self) -> int:
+            return self.n
+
+    instrument(Eater)
+    Eater({"n": 1})
+    assert instances(seen)[0]["config"] == {"options": {"n": 1}}
+
+
+def test_the_outermost_constructor_wins(seen: Collector) -> None:
+    """What super().__init__ is given is the subclass's business, whichever of the two was instrumented."""
+    instrument([Mail, SecureMail])
+    SecureMail("mx", key="other")
+    (made,) = instances(seen)
+    assert made["tool"]["qualname"] == "SecureMail"
+    assert made["config"] == {"host": "mx", "key": "[MASKED:key]"} or made["config"]["host"] == "mx"
+    assert set(made["config"]) == {"host", "key"}
+
+
+def test_an_object_that_existed_before_is_captured_from_its_state(seen: Collector) -> None:
+    """Parameters are read from the attributes that keep them; else the whole state is told, at the first
+    call."""
+    secure, mail = SecureMail("mx"), Mail("mx")
+    instrument([Mail, SecureMail])
+    assert instances(seen) == []
+    secure.send("x")
+    mail.send("x")
+    first, second = instances(seen)
+    assert set(first["config"]) == {"host", "key"}
+    assert second["config"] == {"host": "mx", "port": 25, "started": ["mx"]}
+    assert len(calls(seen)) == 2
+
+
+class Model(pydantic.BaseModel):
+    city: str = "Bern"
+    token: pydantic.SecretStr = pydantic.SecretStr("not a real one")
+
+    def get(self) -> str:
+        return self.city
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slotted:
+    city: str = "Bern"
+    days: int = 3
+
+    def get(self) -> str:
+        return self.city
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Model,
+        lambda: Model(city="Bern"),
+        lambda: Model.model_validate({"city": "Bern"}),
+        Model.model_construct,
+    ],
+)
+def test_a_pydantic_model_is_captured_however_it_was_made(seen: Collector, make: Any) -> None:
+    """Models that never call a constructor of the class are captured, their secrets masked."""
+    instrument(Model)
+    model = make()
+    model.get()
+    (made,) = instances(seen)
+    assert made["config"]["city"] == "Bern"
+    assert "not a real one" not in str(made)
+    assert [record["instance_id"] for record in calls(seen)] == [made["instance_id"]]
+
+
+def test_slots_without_weak_references_are_known_too(seen: Collector) -> None:
+    """An object that takes no weak reference has an instance_id of its own, and a later one at its address,
+    too."""
+    instrument(Slotted)
+    seen_ids = set()
+    for days in range(5):
+        thing = Slotted(days=days)
+        thing.get()
+        seen_ids.add(instance_id(thing))
+        del thing
+    assert len(seen_ids) == 5
+    assert [made["config"]["days"] for made in instances(seen)] == [0, 1, 2, 3, 4]
+
+
+class Liar:
+    """Says it equals everything, cannot be hashed, and raises when asked for anything unusual."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("truth")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("repr")
+
+    def get(self) -> int:
+        return 1
+
+
+def test_objects_that_lie_about_equality_are_told_apart(seen: Collector) -> None:
+    """Identity is what counts: nothing is hashed, compared or printed."""
+    instrument(Liar)
+    one, two = Liar(), Liar()
+    for thing in (one, two, one):
+        thing.get()
+    ids = [record["instance_id"] for record in calls(seen)]
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_no_object_is_kept_alive(seen: Collector) -> None:
+    """Objects are known by weak references; a cycle is collected, finalizer and all."""
+
+    class Looping:
+        def __init__(self) -> None:
+            self.me = self
+
+        def get(self) -> int:
+            return 1
+
+        def __del__(self) -> None:
+            self.get()
+
+    instrument(Looping)
+    gone = weakref.ref(Looping())
+    assert len(instances(seen)) == 1
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("how", ["class", "setting"])
+def test_a_configuration_can_be_left_out(seen: Collector, how: str) -> None:
+    """`serializable = False` on a class, or capture_config=False, leaves it out; the instance is still
+    known."""
+
+    class Quiet(Mail):
+        serializable = how != "class"
+
+    instrument(Quiet)
+    held, capture.capture_config = capture.capture_config, how != "setting"
+    try:
+        Quiet("mx").send("x")
+    finally:
+        capture.capture_config = held
+    (made,) = instances(seen)
+    assert made.get("config") is None
+    assert made.get("config_hash") is None
+    assert calls(seen)[0]["instance_id"] == made["instance_id"]
+
+
+def test_equal_configurations_have_equal_hashes(seen: Collector) -> None:
+    """Instances that are set up alike can be grouped; secrets do not enter the hash in clear."""
+    instrument(Mail)
+    held = [Mail("a"), Mail("a"), Mail("b")]
+    first, second, third = instances(seen)
+    assert first["config_hash"] == second["config_hash"] != third["config_hash"]
+    assert "recreated_from" not in second or second["recreated_from"] is None
+    del held
+
+
+def test_an_instance_made_again_after_its_predecessor_is_gone_is_linked(seen: Collector) -> None:
+    """Same class, same configuration, the earlier one gone: recreated_from names it."""
+    instrument(Mail)
+    Mail("lineage")
+    gc.collect()
+    Mail("lineage")
+    first, second = instances(seen)
+    assert second["recreated_from"] == first["instance_id"]
+
+
+def test_recreate_builds_the_tool_from_its_record(seen: Collector) -> None:
+    """Positional-only, *args, keyword-only and **kwargs find their way back; the new record names the old
+    one."""
+    instrument(Mail)
+    Mail("mx", 26, "a", "b", tls=False, retries=3)
+    (made,) = instances(seen)
+    for registry in ([Mail], {"Mail": Mail}, {f"{__name__}.Mail": Mail}):
+        again = recreate(made, registry)
+        assert (type(again), again.host, again.port) == (Mail, "mx", 26)
+    later = instances(seen)[1:]
+    assert [record["recreated_from"] for record in later] == [made["instance_id"]] * 3
+    assert all(record["config"] == made["config"] for record in later)
+    again.send("x")
+    assert calls(seen)[-1]["instance_id"] == later[-1]["instance_id"]
+
+
+def test_recreate_asks_for_masked_values(seen: Collector) -> None:
+    """A masked secret cannot be guessed: the error names it, and a function in the registry fills it in."""
+    record = {
+        "event": "tool_instance", "instance_id": "i1", "tool": {"module": "m", "qualname": "Mail"},
+        "config": {"host": "mx", "tls": "[MASKED:password]"},
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match="tls of Mail is masked"):
+        recreate(record, [Mail])
+    again = recreate(record, {"Mail": lambda host, tls: Mail(host, tls=True)})
+    assert again.host == "mx"
+    with pytest.raises(ConfigError, match=r"no m\.Mail; did you mean 'Mall'"):
+        recreate(record, {"Mall": Mail})
+    with pytest.raises(ConfigError, match="no configuration"):
+        recreate({**record, "config": None}, [Mail])
+    with pytest.raises(ConfigError, match="tool_instance record"):
+        recreate({"event": "log"}, [Mail])
+
+
+def test_a_constructor_that_raises_leaves_nothing(seen: Collector) -> None:
+    """The exception passes through and no instance is told of."""
+
+    class Picky(Mail):
+        def __init__(self, host: str) -> None:
+            super().__init__(host)
+            raise ValueError("no")
+
+    instrument([Mail, Picky])
+    with pytest.raises(ValueError, match="no"):
+        Picky("mx")
+    assert instances(seen) == []
+
+
+def test_what_a_constructor_calls_is_no_tool_call_of_a_plain_client(seen: Collector, tmp_path: Path) -> None:
+    """`Database(path)` executes a PRAGMA: no record; a module's tools are not nested, a class's are."""
+    source = """
+        class Database:
+            def __init__(self, path=":memory:"):
+                self.execute("pragma")
+            def execute(self, sql):
+                return sql
+    """
+    with package(tmp_path, "pragmatic", {"__init__.py": source}) as module:
+        with instrument(module):
+            module.Database().execute("select")
+            assert [record["input"] for record in calls(seen)] == [{"sql": "select"}]
+        with instrument(module.Database):
+            module.Database()
+            assert names(seen) == ["Database.execute"]
+
+
+def test_what_a_package_makes_for_itself_is_told_at_its_first_call(seen: Collector, tmp_path: Path) -> None:
+    """Objects that a call of the package makes inside are recorded only when the agent uses them."""
+    source = """
+        class Response:
+            def __init__(self, text): self.text = text
+            def json(self): return self.text
+        def get(url): Response("unused"); return Response(url)
+    """
+    with package(tmp_path, "making", {"__init__.py": source}) as module:
+        instrument(module)
+        response = module.get("u")
+        assert instances(seen) == []
+        response.json()
+        assert [made["config"] for made in instances(seen)] == [{"text": "u"}]
+
+
+def test_introspection_and_undo_of_a_class_with_a_wrapped_constructor(seen: Collector) -> None:
+    """The class's signature stays, its constructor can be called by name, and undo restores it."""
+    import inspect
+
+    copy.copy(Mail("mx"))  # copyreg notes a class's slots on the class itself the first time
+    before, signature = Namespaces(Mail, SecureMail), inspect.signature(Mail)
+    made = instrument([Mail, SecureMail])
+    assert inspect.signature(Mail) == signature
+    blank = Mail.__new__(Mail)
+    Mail.__init__(blank, "mx")
+    assert blank.host == "mx"
+    assert copy.copy(blank).send("x") == "mx:25 x"
+    made.undo()
+    assert before.differences() == []
+    assert sys.modules[__name__].Mail is Mail

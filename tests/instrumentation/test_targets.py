@@ -1,0 +1,218 @@
+"""Every shape of target, modules that are imported later, and what is said about a wrong one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tooling import Namespaces, names, package, watching, write_package
+
+from tests.helpers import Collector
+from toolog.errors import ConfigError
+from toolog.instrumentation import imports
+from toolog.instrumentation.entry import instrument, uninstrument
+
+LATE = {
+    "__init__.py": "VALUE = 1\ndef early(): return 1\n",
+    "tools.py": """
+        class Kit:
+            def run(self, n): return n
+        def work(n): return n
+    """,
+}
+
+
+@pytest.fixture
+def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
+    with watching() as collector:
+        yield collector
+
+
+@pytest.fixture
+def late(tmp_path: Path) -> Iterator[Path]:
+    """A package that is on the path and not imported; it is forgotten afterwards."""
+    write_package(tmp_path, "latepkg", LATE)
+    sys.path.insert(0, str(tmp_path))
+    importlib.invalidate_caches()
+    yield tmp_path
+    sys.path.remove(str(tmp_path))
+    for name in [name for name in sys.modules if name.split(".")[0] == "latepkg"]:
+        del sys.modules[name]
+
+
+def test_a_module_is_patched_when_it_is_imported(seen: Collector, late: Path) -> None:
+    """A dotted name waits for its import, and neither instrumenting nor waiting imports anything."""
+    finders = list(sys.meta_path)
+    made = instrument("latepkg.tools")
+    assert made.waiting == ["latepkg.tools"]
+    assert "latepkg" not in sys.modules
+    from latepkg.tools import Kit, work  # type: ignore[import-not-found]
+
+    assert (Kit().run(1), work(2)) == (1, 2)
+    assert names(seen) == ["Kit.run", "work"]
+    assert made.waiting == []
+    assert sys.meta_path == finders
+    made.undo()
+    assert type(work).__name__ == "ToolWrapper"  # held by this very frame, so it passes through
+    assert work(3) == 3
+    assert names(seen) == []
+    assert type(vars(sys.modules["latepkg.tools"])["work"]).__name__ == "function"
+
+
+def test_a_module_imported_later_looks_as_if_nobody_had_waited(seen: Collector, late: Path) -> None:
+    """Its spec and loader are the real ones, also while its code runs."""
+    (late / "latepkg" / "selfaware.py").write_text(
+        "LOADER = type(__spec__.loader).__name__, type(__loader__).__name__\nimport inspect\ndef f(): return 1\n"
+    )
+    instrument("latepkg.selfaware")
+    module = importlib.import_module("latepkg.selfaware")
+    assert module.LOADER == ("SourceFileLoader", "SourceFileLoader")
+    assert module.__spec__.loader is module.__loader__
+    assert importlib.reload(module).f() == 1
+
+
+def test_undo_before_the_import_forgets_about_it(seen: Collector, late: Path) -> None:
+    """Nothing is left on the import path, and the import finds nobody waiting."""
+    finders = list(sys.meta_path)
+    made = instrument("latepkg")
+    assert imports.awaited() == ["latepkg"]
+    made.undo()
+    assert sys.meta_path == finders
+    assert imports.awaited() == []
+    assert importlib.import_module("latepkg").early() == 1
+    assert names(seen) == []
+    instrument("latepkg.tools")
+    uninstrument("latepkg.tools")
+    assert imports.awaited() == []
+
+
+def test_a_class_and_a_function_can_be_named_before_their_import(seen: Collector, late: Path) -> None:
+    """`package.module.Class` and `package.module:function` wait for their module."""
+    instrument(["latepkg.tools.Kit", "latepkg.tools:work"])
+    module = importlib.import_module("latepkg.tools")
+    module.Kit().run(1)
+    module.work(2)
+    assert names(seen) == ["Kit.run", "work"]
+
+
+def test_a_module_that_fails_to_import_fails_as_it_did(seen: Collector, late: Path) -> None:
+    """The error is the module's own; once it is mended, its import is still waited for."""
+    broken = late / "latepkg" / "broken.py"
+    broken.write_text("raise RuntimeError('broken module')\n")
+    instrument("latepkg.broken")
+    with pytest.raises(RuntimeError, match="broken module"):
+        importlib.import_module("latepkg.broken")
+    broken.write_text("def f():\n    return 'mended'\n")
+    importlib.invalidate_caches()
+    assert importlib.import_module("latepkg.broken").f() == "mended"
+    assert names(seen) == ["f"]
+
+
+def test_a_glob_that_matches_nothing_in_a_later_module_does_not_break_its_import(
+    seen: Collector, late: Path
+) -> None:
+    """By then it is too late to raise: the import goes on, and the result says what happened."""
+    made = instrument("latepkg.tools", tools="Kit.rum")
+    importlib.import_module("latepkg.tools")
+    assert made.wrapped == []
+    assert any("Kit.rum" in reason for _, reason in made.skipped)
+
+
+def test_a_module_that_cannot_be_found_yet_is_waited_for_and_reported(
+    seen: Collector, tmp_path: Path
+) -> None:
+    """A plugin may appear later, so it is no error; the result names the nearest module there is."""
+    made = instrument("jsom")
+    assert made.skipped == [("jsom", "not found now, waits for its import; did you mean 'json'?")]
+    with package(tmp_path, "jsom", {"__init__.py": "def f(): return 1\n"}) as module:
+        module.f()
+    assert names(seen) == ["f"]
+    assert made.skipped == []
+
+
+def test_a_lazily_loaded_module_does_not_load(seen: Collector, late: Path) -> None:
+    """importlib.util.LazyLoader's module stays unloaded; instrumenting it again once it is loaded finds its
+    tools."""
+    spec = importlib.util.find_spec("latepkg.tools")
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["latepkg.tools"] = module
+    spec.loader.exec_module(module)
+    made = instrument(module)
+    assert made.wrapped == []
+    assert "lazy" in made.skipped[0].reason
+    assert type(module).__name__ == "_LazyModule"
+    assert module.work(1) == 1
+    assert instrument(module).wrapped == ["Kit.run", "work"]
+
+
+def test_a_dotted_name_may_lead_into_a_loaded_module(seen: Collector, late: Path) -> None:
+    """A class, a method or a function is found behind its module's name; a misspelt one is told."""
+    importlib.import_module("latepkg.tools")
+    assert instrument("latepkg.tools.Kit").wrapped == ["Kit.run"]
+    assert instrument("latepkg.tools.Kit.run").wrapped == ["Kit.run"]
+    assert instrument("latepkg.tools.work").wrapped == ["work"]
+    with pytest.raises(ConfigError, match=r"latepkg.tools has no 'wrok' to instrument; did you mean 'work'"):
+        instrument("latepkg.tools.wrok")
+    with pytest.raises(
+        ConfigError, match=r"latepkg.tools.Kit has no 'runn' to instrument; did you mean 'run'"
+    ):
+        instrument("latepkg.tools.Kit.runn")
+
+
+@pytest.mark.parametrize("target", [42, None, b"x", {"a": 1}, 1.5, "not a name!", "a..b"])
+def test_what_cannot_be_a_target_is_an_error_that_says_what_can(target: Any) -> None:
+    """The error names the shapes that are accepted."""
+    with pytest.raises(
+        ConfigError, match=r"a module, a dotted name .*, a class, an object .*, or a list of these"
+    ):
+        instrument(target)
+
+
+@pytest.mark.parametrize("name", ["langchain", "openai-agents", "pydantic-ai", "google-adk"])
+def test_a_frameworks_name_is_told_apart(name: str) -> None:
+    """Frameworks have no adapters yet: the error says so, and what can be named instead."""
+    with pytest.raises(ConfigError, match=f"{name!r} is a framework, and this version has no adapter"):
+        instrument(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tools": [1]}, "tools takes globs"), ({"name": 3}, "name takes a text"), ({"name": ""}, "name takes"),
+        ({"nested": "yes"}, "nested takes True or False"), ({"exclude": "zzz"}, "exclude='zzz' matches nothing"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_refused(options: dict[str, Any], message: str) -> None:
+    """No option is accepted and ignored."""
+    from email import utils
+
+    before = Namespaces(utils)
+    with pytest.raises(ConfigError, match=message):
+        instrument(utils, **options)
+    assert before.differences() == []
+
+
+def test_an_empty_list_is_nothing(seen: Collector) -> None:
+    """Nothing to instrument is no error."""
+    made = instrument([])
+    assert (made.wrapped, made.skipped) == ([], [])
+
+
+def test_importing_toolog_imports_no_framework_and_no_wrapt() -> None:
+    """The import stays light: the wrapping machinery is loaded with the first use."""
+    program = (
+        "import sys, toolog, toolog.instrumentation\n"
+        "assert not {'wrapt', 'pydantic', 'boto3', 'requests'} & set(sys.modules), sorted(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
