@@ -31,6 +31,8 @@ on.
 """
 LOG_LIMIT = 6 * LOG_BYTES
 """Size of the write-ahead log at which writing waits until it is moved."""
+FREE_AT_ONCE = 1000
+"""Free pages given back in one transaction."""
 FORK_WAIT = 0.1
 """Seconds a fork waits for a thread that is inside SQLite."""
 
@@ -168,11 +170,26 @@ class Database:
             except (sqlite3.Error, OSError) as error:
                 raise self.unavailable(error) from error
 
-    def checkpoint(self) -> None:
-        """Move the write-ahead log into the database and empty it, as far as readers let it."""
+    def shrink(self) -> None:
+        """Give free pages back to the file system (overwritten first) and empty the log, as far as readers
+        let it.
+
+        Raises sqlite3.Error when another process is in the way; nothing is harmed by that.
+        """
         with self._write_lock:
-            if self._writer is not None:
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            connection = self._writer
+            if connection is None:
+                return
+            self._mover.wait()
+            free = connection.execute("PRAGMA freelist_count").fetchone()[0]
+            while free:
+                # executescript, because execute takes one step of a pragma without columns: one page.
+                connection.executescript(f"PRAGMA incremental_vacuum({FREE_AT_ONCE})")
+                left = connection.execute("PRAGMA freelist_count").fetchone()[0]
+                if left >= free:
+                    break
+                free = left
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Close both connections. They are opened again when the database is used again."""
@@ -214,7 +231,9 @@ class Database:
             connection.execute("PRAGMA wal_autocheckpoint = 0")
             connection.execute("PRAGMA journal_size_limit = 67108864")
             connection.execute("PRAGMA cache_size = -32768")
-            connection.execute("PRAGMA secure_delete = OFF")
+            # What a purge deletes is to be gone from the file; for a store that grows it costs next to
+            # nothing.
+            connection.execute("PRAGMA secure_delete = ON")
             self._migrate(connection)
         except BaseException:
             connection.close()

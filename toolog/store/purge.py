@@ -65,21 +65,15 @@ def purge(
     for table in TABLES:
         while True:
             with database.writing() as connection:
-                connection.execute("PRAGMA secure_delete = ON")
-                try:
-                    ids = [
-                        row[0]
-                        for row in connection.execute(
-                            f"SELECT id FROM {table.name} WHERE {where.sql} AND hold IS NULL LIMIT ?",
-                            (*where.parameters, CHUNK),
-                        )
-                    ]
-                    indexed = connection.execute(
-                        "SELECT value FROM meta WHERE key = 'indexed_id'"
-                    ).fetchone()[0]
-                    forget(connection, table, ids, indexed)
-                finally:
-                    connection.execute("PRAGMA secure_delete = OFF")
+                ids = [
+                    row[0]
+                    for row in connection.execute(
+                        f"SELECT id FROM {table.name} WHERE {where.sql} AND hold IS NULL LIMIT ?",
+                        (*where.parameters, CHUNK),
+                    )
+                ]
+                indexed = connection.execute("SELECT value FROM meta WHERE key = 'indexed_id'").fetchone()[0]
+                forget(connection, table, ids, indexed)
             result.deleted += len(ids)
             if len(ids) < CHUNK:
                 break
@@ -107,10 +101,6 @@ def _give_back(database: Database) -> None:
     """Shrink the file; not being able to (a reader is at work) is no failure, the next purge does it."""
     try:
         _merge_index(database)
-        with database.writing() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA incremental_vacuum").fetchall()
-            connection.execute("PRAGMA secure_delete = OFF")
-        database.checkpoint()
+        database.shrink()
     except (SinkUnavailable, sqlite3.Error):
         pass
