@@ -88,9 +88,9 @@ def _apply_settings(defaults: dict[str, Any]) -> None:
 
 
 def _is_configured() -> bool:
-    from toolog.handler import handlers
+    from toolog.handler import pipelines
 
-    if handlers():
+    if pipelines():
         return True
     logger: logging.Logger | None = logging.getLogger(ROOT)
     while logger is not None and logger.parent is not None:  # the root logger's handlers say nothing about us

@@ -40,8 +40,9 @@ class Inbox:
         self._read = 0
 
     def open(self) -> None:
-        """Create the file. Raises OSError."""
+        """Create the file, and clear away those of dead processes. Raises OSError."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        processes(self._path.parent.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         fresh = self._path.with_suffix(".new")
         self._fd = os.open(fresh, flags, 0o600)

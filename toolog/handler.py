@@ -12,7 +12,6 @@ import os
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,19 +23,24 @@ from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
-from toolog.pipeline.life import Signals
+from toolog.pipeline.life import Signals, living
 from toolog.record import ToolRecord, record_from_log
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer
 from toolog.settings import provisional
-from toolog.settings.resolve import apply_capture, check, look_up, plain, resolve
+from toolog.settings.resolve import (
+    apply_capture,
+    check,
+    look_up,
+    plain,
+    resolve,
+    with_sink_defaults,
+)
 from toolog.settings.table import section
 from toolog.sinks import create
 
 _NESTING = 3
 """How deep log lines may be that come from within the making of another log line's record."""
-
-_handlers: weakref.WeakSet[ToologHandler] = weakref.WeakSet()
 
 
 class _Depth(threading.local):
@@ -77,7 +81,6 @@ class ToologHandler(logging.Handler):
         apply_capture({name: value for name, value in settings.items() if not captured[name].is_default})
         refresh_plans()
         cancel_first_record()
-        _handlers.add(self)
         if values["handle_signals"]:
             self._signals = Signals(self._pipeline.finish)
             if not self._signals.install():
@@ -150,7 +153,6 @@ class ToologHandler(logging.Handler):
         if self._closed:
             return
         self._closed = True
-        _handlers.discard(self)
         super().close()
         if self._signals is not None:
             self._signals.restore()
@@ -193,7 +195,10 @@ def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> To
 
 def _options(values: Mapping[str, Any]) -> Options:
     """Return the pipeline's options from resolved values. Raises ConfigError."""
-    sinks = values["sinks"]
+    sinks = {
+        name: with_sink_defaults(given) if isinstance(given, Mapping) else given
+        for name, given in values["sinks"].items()
+    }
     if not sinks:
         raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
     return Options(
@@ -231,7 +236,7 @@ def reset_capture() -> None:
 
 def _refuse_clash(options: Options) -> None:
     """Raise ConfigError when another handler of this process ships the same directory to other sinks."""
-    for other in list(_handlers):
+    for other in pipelines():
         theirs = other.options
         same = theirs.directory == options.directory and theirs.ship == options.ship == "background"
         if same and dict(theirs.sinks) != dict(options.sinks):
@@ -259,9 +264,11 @@ def _holds_logging_lock() -> bool:
     return bool(owned is not None and owned())
 
 
-def handlers() -> list[ToologHandler]:
-    """Return the handlers of this process that are open."""
-    return [handler for handler in list(_handlers) if not handler._closed]
+def pipelines() -> list[Pipeline]:
+    """Return the pipelines of this process that are open; one lives as long as its thread, not as its
+    handler.
+    """
+    return [pipeline for pipeline in living() if isinstance(pipeline, Pipeline) and not pipeline.closed]
 
 
 def flush(timeout: float = 5.0) -> bool:
@@ -272,7 +279,9 @@ def flush(timeout: float = 5.0) -> bool:
     is in seconds, for all handlers together. Returns False when it did not come about in time. Since 0.1.
     """
     deadline = time.monotonic() + timeout
-    done = [handler.flush(max(0.0, deadline - time.monotonic())) for handler in handlers()]
+    if _holds_logging_lock():
+        return False
+    done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
     return all(done)
 
 
@@ -290,10 +299,10 @@ def stats() -> dict[str, Any]:
         dropped.setdefault(named["reason"], {})[named["level"]] = number
     in_spool: dict[str, int] = {}
     breakers: list[str] = []
-    for handler in handlers():
-        for sink, number in handler.pipeline.in_spool().items():
+    for pipeline in pipelines():
+        for sink, number in pipeline.in_spool().items():
             in_spool[sink] = in_spool.get(sink, 0) + number
-        breakers += [runner.sink_name for runner in handler.pipeline.shipping.runners if runner.breaker_open]
+        breakers += [runner.sink_name for runner in pipeline.shipping.runners if runner.breaker_open]
     return {
         "accepted": accepted(),
         "stored": _by("stored", "sink"),

@@ -178,7 +178,7 @@ class Pipeline:
                 taken = self.queues.take(max(SMALL, min(backlog, 4 * LARGE)))
                 size = LARGE if backlog > 4 * SMALL else SMALL
                 for start in range(0, len(taken), size):
-                    self.outlet.append_many(self._seal(taken[start : start + size]))
+                    self._carry(taken[start : start + size])
                 total += len(taken)
             finally:
                 self._draining.release()
@@ -194,6 +194,15 @@ class Pipeline:
         while len(self.queues) and time.monotonic() < deadline:
             if not self.drain():
                 time.sleep(_POLL)
+
+    def _carry(self, taken: Sequence[tuple[int, int, int, Any]]) -> None:
+        """Carry a batch out of the queue into the spool; what breaks costs it, counted, and nothing else."""
+        try:
+            self.outlet.append_many(self._seal(taken))
+        except Exception as error:
+            contain("carry", error)
+            for item in taken:
+                self.losses.note("broken", item[1])
 
     def _seal(self, taken: Sequence[tuple[int, int, int, Any]]) -> list[Sealed]:
         fresh = [item[3] for item in taken if item[2] < 0]
@@ -266,7 +275,7 @@ class Pipeline:
             return not self.held.frames
         if not self.worker.alive and not self.ended:
             self.keep_house()
-        return self.shipping.wait(deadline)
+        return self.shipping.wait(deadline, and_left=True)
 
     def _wait_drained(self, deadline: float) -> bool:
         """Wait until what waits in memory now is in the spool, or held."""
@@ -302,24 +311,32 @@ class Pipeline:
             time.sleep(_POLL)
 
     def finish_now(self) -> None:
-        """Do the work of ending on this thread."""
+        """Do the work of ending on this thread; what breaks in one step keeps no other from its turn."""
         if self.ended:
             return
         deadline = time.monotonic() + self.options.shutdown_timeout
-        self.drain()
-        self._tell_losses(all_of_them=True)
-        self.outlet.close()  # the segment is complete, so that it can be deleted when it is shipped
-        if self.options.ship == "background":
-            self._ship_last(deadline)
-        for levelno, number in self.outlet.leave_nothing().items():
-            self.losses.note("exit", levelno, number)
-        self.outlet.close()
-        self.shipping.release()
-        if self._inbox is not None:
-            self._inbox.close()
+        for step in (
+            self.drain,
+            lambda: self._tell_losses(all_of_them=True),
+            self.outlet.close,  # the segment is complete, so that it can be deleted when it is shipped
+            lambda: self._ship_last(deadline),
+            self._leave_nothing,
+            self.shipping.release,
+        ):
+            try:
+                step()
+            except Exception as error:
+                contain("finish", error)
         self.ended = True
         life.unwatch(self)
         self.drain()
+
+    def _leave_nothing(self) -> None:
+        for levelno, number in self.outlet.leave_nothing().items():
+            self.losses.note("exit", levelno, number)
+        self.outlet.close()
+        if self._inbox is not None:
+            self._inbox.close()
 
     def _ship_last(self, deadline: float) -> None:
         """Give the sinks until the deadline for what they have not got yet, then stop them.
@@ -327,6 +344,8 @@ class Pipeline:
         Where no worker ever ran, only what came while the interpreter was ending is there; that stays in the
         spool, because a sink's client would have to be imported now.
         """
+        if self.options.ship != "background":
+            return
         if self.shipping.runners or self._threadless or is_ours():
             self.shipping.keep_going()
             self.shipping.wait(deadline)

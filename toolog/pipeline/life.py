@@ -76,6 +76,11 @@ def unwatch(pipeline: Living) -> None:
     _living.discard(pipeline)
 
 
+def living() -> list[Any]:
+    """Return the pipelines that have not ended."""
+    return list(_living)
+
+
 def finish_in_children() -> None:
     """In a child of multiprocessing, flush before the child ends; does nothing elsewhere. Never raises."""
     util = sys.modules.get("multiprocessing.util")

@@ -54,6 +54,7 @@ class Shipping:
             self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
         self._readers: list[SpoolReader] = []
         self._lock: ShipperLock | None = None
+        self._other_ships = False
         self._lock_at = 0.0
         self._born = time.monotonic()
         self._refused_at = 0.0
@@ -86,7 +87,7 @@ class Shipping:
         try:
             if self._lock is None:
                 self._lock = self.outlet.spool.shipper_lock()
-            self._lock.try_acquire()
+            self._other_ships = not self._lock.try_acquire()
         except SpoolError as error:
             contain("lock", error)
 
@@ -163,22 +164,23 @@ class Shipping:
 
     # -- what has arrived
 
-    def own_segments(self) -> dict[str, int]:
-        """Return the segments that this process wrote, and their sizes in bytes."""
+    def own_segments(self, *, and_left: bool = False) -> dict[str, int]:
+        """Return the segments that this process wrote, and their sizes in bytes.
+
+        ``and_left``: also those that dead processes left, which this one ships for them.
+        """
         pid = os.getpid()
         spool = self.outlet.spool
-        return (
-            {} if spool is None else {one.name: one.size for one in spool.segments() if one.facts.pid == pid}
-        )
+        segments = [] if spool is None else spool.segments()
+        return {one.name: one.size for one in segments if one.facts.pid == pid or (and_left and not one.live)}
 
-    def wait(self, deadline: float) -> bool:
-        """Wait until every sink has acknowledged what is in the spool now; where no thread runs, ship on this
-        one.
+    def wait(self, deadline: float, *, and_left: bool = False) -> bool:
+        """Wait until every sink has acknowledged what this process has in the spool now.
 
-        Where another process ships there is nothing to wait for. False when the deadline (monotonic seconds)
-        came.
+        ``and_left``: also what dead processes left there. Where no thread runs, this one ships. Where another
+        process ships there is nothing to wait for. False when the deadline (monotonic seconds) came.
         """
-        target, held_to = self.own_segments(), self._held.end if self._held.frames else 0
+        target, held_to = self.own_segments(and_left=and_left), self._held.end if self._held.frames else 0
         is_done = _Once(lambda: self._has_arrived(target, held_to))
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
@@ -199,7 +201,7 @@ class Shipping:
         if held_to and self._held.frames and self._held.acked() < held_to:
             return False
         if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
-            return self._lock is not None or self.outlet.spool is None
+            return self._other_ships or self.outlet.spool is None
         for name in list(target):
             if self._passed(name) >= target[name] or not (self.options.directory / (name + SUFFIX)).exists():
                 del target[name]
@@ -233,6 +235,7 @@ class Shipping:
             if self._lock.held and self.outlet.spool is not None:
                 self.outlet.spool.retire(self._readers)
             self._lock.release()
+            self._other_ships = True  # whoever comes next
 
     def after_fork_in_child(self) -> None:
         """Part from the parent's sinks without closing them: their connections are the parent's."""
@@ -240,6 +243,7 @@ class Shipping:
         self.runners = []
         self._readers = []
         self._lock_at = 0.0
+        self._other_ships = False
         self._born = time.monotonic()
 
 

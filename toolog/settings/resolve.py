@@ -160,8 +160,27 @@ def _from_environment(parameter: Parameter) -> str | None:
         return None
     text = os.environ.get(parameter.env)
     if text is None and parameter.env == "TOOLOG_LEVEL":
-        text = os.environ.get("LOG_LEVEL")
+        # LOG_LEVEL is the application's own: it may hold words that are no levels of `logging`.
+        text = os.environ.get("LOG_LEVEL", "").strip().upper()
+        if text not in logging.getLevelNamesMapping() and not text.isdigit():
+            return None
     return text or None
+
+
+def with_sink_defaults(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return one sink's options, with what the environment says for all sinks where this one says nothing."""
+    filled = dict(options)
+    for parameter in section("sink"):
+        text = _from_environment(parameter)
+        if text is None:
+            continue
+        value = check(parameter, _parse(parameter, text), f"environment variable {parameter.env}")
+        group, _, inner = parameter.name.partition(".")
+        if not inner:
+            filled.setdefault(group, value)
+        elif isinstance(filled.get(group, {}), Mapping):
+            filled[group] = {inner: value, **filled.get(group, {})}
+    return filled
 
 
 def _parse(parameter: Parameter, text: str) -> Any:

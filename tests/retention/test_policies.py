@@ -1,0 +1,98 @@
+"""Which sinks take the records of a level, and for how long."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolog.errors import ConfigError
+from toolog.retention import Policies, Policy, lowest_level
+
+TABLE = {
+    "INFO": {"sinks": ["search"], "keep": "7 days"},
+    "ERROR": {"sinks": ["search", "archive"], "keep": "30 days"},
+}
+SINKS = ["search", "archive"]
+
+
+@pytest.mark.parametrize(
+    ("levelno", "sinks", "name"),
+    [
+        (10, (), None),
+        (19, (), None),
+        (20, ("search",), "info"),
+        (25, ("search",), "info"),
+        (30, ("search",), "info"),
+        (39, ("search",), "info"),
+        (40, ("search", "archive"), "error"),
+        (50, ("search", "archive"), "error"),
+        (1000, ("search", "archive"), "error"),
+    ],
+)
+def test_policy_covers_its_level_up_to_the_next_named_one(
+    levelno: int, sinks: tuple[str, ...], name: str | None
+) -> None:
+    """INFO's policy takes WARNING too, ERROR's takes CRITICAL, and below the lowest named level nothing goes."""
+    policies = Policies.from_config(TABLE, SINKS)
+    assert policies.route(levelno) == sinks
+    found = policies.policy(levelno)
+    assert (found.name if found else None) == name
+
+
+def test_keep_is_in_seconds() -> None:
+    """A duration with a unit becomes seconds; left out, it is None: kept until somebody removes it."""
+    policies = Policies.from_config({**TABLE, "DEBUG": {"sinks": ["search"]}}, SINKS)
+    assert [policy.keep for policy in policies] == [None, 7 * 86400, 30 * 86400]
+
+
+def test_without_a_table_every_sink_takes_everything() -> None:
+    """No retention table means no selection and no purge."""
+    policies = Policies.from_config({}, SINKS)
+    assert policies.route(1) == ("search", "archive")
+    assert policies.route(50) == ("search", "archive")
+    assert all(policy.keep is None for policy in policies)
+
+
+def test_policies_of_a_sink() -> None:
+    """A sink can be asked which policies' records it gets."""
+    policies = Policies.from_config(TABLE, SINKS)
+    assert [policy.name for policy in policies.of_sink("search")] == ["info", "error"]
+    assert [policy.name for policy in policies.of_sink("archive")] == ["error"]
+    assert lowest_level(policies) == logging.INFO
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"INFOO": {"sinks": ["search"]}}, ["INFOO", "INFO"]),
+        ({"INFO": {"sinks": ["serch"]}}, ["serch", "INFO in retention", "search"]),
+        ({"INFO": {"sink": ["search"]}}, ["sink", "INFO in retention", "sinks"]),
+        ({"INFO": {"sinks": "search"}}, ["list"]),
+        ({"INFO": ["search"]}, ["table"]),
+        ({"INFO": {"sinks": ["search"], "keep": "a while"}}, ["keep", "a while"]),
+        ({"INFO": {"sinks": ["search"], "keep": 0}}, ["at least one second"]),
+        ({"INFO": {"sinks": ["search"]}, 20: {"sinks": ["search"]}}, ["twice"]),
+    ],
+)
+def test_wrong_policy_is_told(table: dict[Any, Any], words: list[str]) -> None:
+    """A ConfigError names what is wrong, where it stood, and the nearest right one."""
+    with pytest.raises(ConfigError) as caught:
+        Policies.from_config(table, SINKS)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@given(
+    st.lists(st.sampled_from(range(0, 60)), unique=True, min_size=1, max_size=5),
+    st.integers(min_value=0, max_value=100),
+)
+def test_route_is_that_of_the_nearest_policy_below(bounds: list[int], levelno: int) -> None:
+    """For any set of policies a record goes by the highest one that is not above its level."""
+    policies = Policies([Policy(str(bound), bound, (f"sink{bound}",)) for bound in bounds])
+    below = [bound for bound in bounds if bound <= levelno]
+    assert policies.route(levelno) == ((f"sink{max(below)}",) if below else ())
+    assert policies.route(levelno) == policies.route(levelno)

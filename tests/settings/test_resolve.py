@@ -1,0 +1,240 @@
+"""Where settings come from, and how a wrong one is told."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolog.errors import ConfigError
+from toolog.settings import CaptureSettings, capture
+from toolog.settings.resolve import (
+    apply_capture,
+    look_up,
+    plain,
+    read_project,
+    resolve,
+    with_sink_defaults,
+)
+from toolog.settings.table import TABLE, section
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, and no variables of toolog's."""
+    for parameter in TABLE:
+        if parameter.env:
+            monkeypatch.delenv(parameter.env, raising=False)
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("")
+    return tmp_path
+
+
+def handler(**given: Any) -> dict[str, Any]:
+    return resolve(("handler",), given, where="here")
+
+
+def test_argument_beats_environment_beats_pyproject_beats_default(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A parameter's value is that of the first place that says something."""
+    name = "queue.max_records"
+    assert handler()[name] == 10_000
+    (nowhere / "pyproject.toml").write_text("[tool.toolog]\nqueue = {max_records = 11}\n")
+    assert handler()[name] == 11
+    monkeypatch.setenv("TOOLOG_QUEUE_MAX_RECORDS", "12")
+    assert handler()[name] == 12
+    assert handler(queue={"max_records": 13})[name] == 13
+    assert handler(**{"queue.max_records": 14})[name] == 14
+
+
+def test_profile_defaults_stand_below_everything_that_a_user_says(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Defaults that a profile sets give way to pyproject, environment and arguments."""
+
+    def serializer() -> Any:
+        return resolve(("handler",), {}, where="here", defaults={"serializer": "json"})["serializer"]
+
+    assert serializer() == "json"
+    (nowhere / "pyproject.toml").write_text("[tool.toolog]\nserializer = 'msgpack'\n")
+    assert serializer() == "msgpack"
+
+
+@pytest.mark.parametrize(
+    "parameter", [p for p in TABLE if p.env and p.section != "sink"], ids=lambda p: p.name
+)
+def test_every_parameter_can_be_set_by_its_environment_variable(
+    parameter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each variable in the table is read, and a value that makes sense is taken."""
+    sample = {
+        "choice": parameter.choices[-1] if parameter.choices else "",
+        "count": "77", "durability": '{"INFO": "memory", "ERROR": "process"}', "duration": "3 min", "flag": "yes",
+        "level": "WARNING", "levels": '{"log": "DEBUG"}', "names": "a.b, c", "number": "2.5", "path": "/some/where",
+        "size": "2 GiB", "strings": '{"name": "shop"}', "table": '{"one": {"type": "memory"}}', "text": "json",
+    }[parameter.kind]  # fmt: skip
+    expected = {
+        "count": 77, "durability": {20: "memory", 40: "process"}, "duration": 180.0, "flag": True, "level": 30,
+        "levels": {"log": "DEBUG"}, "names": ("a.b", "c"), "number": 2.5, "path": "/some/where", "size": 2 << 30,
+        "strings": {"name": "shop"}, "table": {"one": {"type": "memory"}},
+    }.get(parameter.kind, sample)  # fmt: skip
+    monkeypatch.setenv(parameter.env, sample)
+    assert resolve((parameter.section,), {}, where="here")[parameter.name] == expected
+
+
+@pytest.mark.parametrize("parameter", TABLE, ids=lambda p: f"{p.section}.{p.name}")
+def test_every_default_passes_its_own_check(parameter: Any) -> None:
+    """The table's defaults are values that a user could write."""
+    values = resolve((parameter.section,), {}, where="here")
+    assert parameter.name in values
+
+
+def test_environment_variables_are_told_apart() -> None:
+    """No two parameters share a variable, and no two of one section a name."""
+    variables = [p.env for p in TABLE if p.env]
+    assert len(variables) == len(set(variables))
+    names = [(p.section, p.name) for p in TABLE]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"durabilty": "memory"}, ["durabilty", "here", "durability"]),
+        ({"queue": {"max_record": 5}}, ["max_record", "queue in here", "max_records"]),
+        ({"queue": 5}, ["queue in here", "table"]),
+        ({"durability": "proces"}, ["durability in here", "process"]),
+        ({"durability": {"INFOO": "memory"}}, ["INFOO", "INFO"]),
+        ({"durability": {}}, ["empty"]),
+        ({"spool": {"max_size": "1 Gibberish"}}, ["spool.max_size in here", "1 Gibberish"]),
+        ({"spool": {"max_size": "1 kB"}}, ["too small"]),
+        ({"shutdown_timeout": "-5 s"}, ["shutdown_timeout in here"]),
+        ({"queue": {"max_records": 0}}, ["too small"]),
+        ({"queue": {"max_records": True}}, ["whole number"]),
+        ({"handle_signals": "perhaps"}, ["true or false"]),
+        ({"ship": None}, ["ship in here", "needs a value"]),
+        ({"sinks": ["store"]}, ["sinks in here", "table"]),
+        ({"spool": {"path": ""}}, ["path"]),
+    ],
+)
+def test_wrong_argument_is_told_with_its_place_and_the_nearest_right_one(
+    given: dict[str, Any], words: list[str]
+) -> None:
+    """A ConfigError names what is wrong, where it stood, and what was probably meant."""
+    with pytest.raises(ConfigError) as caught:
+        handler(**given)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_wrong_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that cannot be says which variable it stood in."""
+    monkeypatch.setenv("TOOLOG_QUEUE_MAX_RECORDS", "many")
+    with pytest.raises(ConfigError, match="environment variable TOOLOG_QUEUE_MAX_RECORDS"):
+        handler()
+
+
+def test_misspelt_environment_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is surely a misspelling is an error, and one of somebody else's is none."""
+    monkeypatch.setenv("TOOLOG_OF_MY_OWN", "1")
+    handler()
+    monkeypatch.setenv("TOOLOG_DURABILTY", "memory")
+    with pytest.raises(ConfigError, match="TOOLOG_DURABILITY"):
+        handler()
+
+
+def test_wrong_pyproject_is_told_with_its_file(nowhere: Path) -> None:
+    """An unknown key, or a file that is no TOML, is told with the file's path."""
+    file = nowhere / "pyproject.toml"
+    file.write_text("[tool.toolog]\nserialiser = 'json'\n")
+    with pytest.raises(ConfigError, match="pyproject.toml.*serializer"):
+        handler()
+    file.write_text("[tool.toolog")
+    with pytest.raises(ConfigError, match="not readable as TOML"):
+        handler()
+
+
+def test_nearest_pyproject_above_is_read_and_no_other(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of the working directory, or else of the nearest directory above it, counts alone."""
+    (nowhere / "pyproject.toml").write_text("[tool.toolog]\nship = 'none'\n")
+    below = nowhere / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert handler()["ship"] == "none"
+    (nowhere / "a" / "pyproject.toml").write_text("[tool.other]\n")
+    assert handler()["ship"] == "background"
+    assert read_project(nowhere)[1] == {"ship": "none"}
+
+
+def test_capture_stands_beside_the_others_or_in_its_own_table(nowhere: Path) -> None:
+    """In pyproject.toml capture's keys may stand in [tool.toolog] or in [tool.toolog.capture]."""
+    (nowhere / "pyproject.toml").write_text(
+        "[tool.toolog]\nmax_depth = 3\n[tool.toolog.capture]\nslow_ms = 5\n"
+    )
+    values = resolve(("capture",), {}, where="here")
+    assert values["max_depth"] == 3
+    assert values["slow_ms"] == 5
+    (nowhere / "pyproject.toml").write_text("[tool.toolog.capture]\nmax_dept = 3\n")
+    with pytest.raises(ConfigError, match="max_depth"):
+        resolve(("capture",), {}, where="here")
+
+
+def test_log_level_counts_when_it_is_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LOG_LEVEL is the application's: it is followed when it names a level, and no error when it does not."""
+    monkeypatch.setenv("LOG_LEVEL", "warning")
+    assert resolve(("profile",), {}, where="here")["level"] == logging.WARNING
+    monkeypatch.setenv("LOG_LEVEL", "chatty")
+    assert resolve(("profile",), {}, where="here")["level"] == logging.INFO
+    monkeypatch.setenv("TOOLOG_LEVEL", "chatty")
+    with pytest.raises(ConfigError, match="TOOLOG_LEVEL"):
+        resolve(("profile",), {}, where="here")
+
+
+def test_look_up_tells_a_choice_from_a_default() -> None:
+    """Who asks can see whether somebody chose a value, also when it is the default's."""
+    found = look_up(("handler",), {"ship": "background"}, where="here")
+    assert not found["ship"].is_default
+    assert found["serializer"].is_default
+
+
+def test_environment_fills_in_what_a_sink_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable for all sinks gives way to what stands in a sink's own options."""
+    monkeypatch.setenv("TOOLOG_BATCH_MAX_RECORDS", "7")
+    monkeypatch.setenv("TOOLOG_SINK_TIMEOUT", "3 s")
+    assert with_sink_defaults({"type": "memory"}) == {
+        "type": "memory",
+        "batch": {"max_records": 7},
+        "timeout": 3.0,
+    }
+    own = {"type": "memory", "batch": {"max_records": 9, "max_age": 1}, "timeout": 4}
+    assert with_sink_defaults(own) == own
+
+
+def test_converting_tables_are_read_by_key() -> None:
+    """Tables of logging.config convert an item when it is read by its key, so that is how they are copied."""
+
+    class Converting(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            return f"converted {super().__getitem__(key)}"
+
+    assert plain({"a": Converting(b="x"), "c": [1, (2,)]}) == {"a": {"b": "converted x"}, "c": [1, [2]]}
+
+
+def test_capture_settings_are_changed_in_place() -> None:
+    """What capture reads on every call is one object, which keeps what a configuration does not name."""
+    target = CaptureSettings()
+    apply_capture({"max_depth": 3, "slow_ms": 2.0}, target)
+    assert (target.max_depth, target.slow_ms, target.max_items) == (3, 2.0, 1000)
+
+
+def test_capture_settings_and_table_name_the_same_parameters() -> None:
+    """Every attribute that capture reads is in the table, with the same default, and the other way round."""
+    fresh = CaptureSettings()
+    values = resolve(("capture",), {}, where="here")
+    assert {p.name for p in section("capture")} == set(CaptureSettings.__slots__)
+    assert {name: getattr(fresh, name) for name in values} == values
+    assert type(capture) is CaptureSettings
