@@ -85,16 +85,8 @@ def _error(error: Mapping[str, Any]) -> Iterator[Line]:
         word = "error" if position == 0 else "cause"
         text = f"{lines.visible(one.get('type'))}: {lines.visible(one.get('message') or '')}"
         yield [("dim", f"  {word:<10}"), ("bad", text)]
-        for frame in one.get("stack") or []:
-            yield [("dim", " " * 12 + _frame(frame))]
-
-
-def _frame(frame: object) -> str:
-    if isinstance(frame, Mapping):
-        return lines.visible(
-            f"{frame.get('file')}:{frame.get('line')} {frame.get('name') or frame.get('function')}"
-        )
-    return lines.visible(frame)
+        for row in str(one.get("stack") or "").splitlines():
+            yield [("dim", " " * 12 + lines.visible(row))]
 
 
 def _field(name: str, value: object) -> Iterator[Line]:

@@ -45,7 +45,8 @@ def look_up_stock(path: Path, sku: str) -> dict[str, Any]:
 
     database = sqlite_utils.Database(path, tracer=trace)
     try:
-        found: dict[str, Any] = database["stock"].get(sku)
+        stock: Any = database["stock"]
+        found: dict[str, Any] = stock.get(sku)
         return found
     finally:
         database.conn.close()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 STOCK = (
     {"sku": "lamp-7", "title": "Walnut desk lamp", "price": 39.0, "free": 12},
@@ -66,6 +67,7 @@ def fill_stock(path: Path) -> None:
 
     database = sqlite_utils.Database(path)
     try:
-        database["stock"].upsert_all(STOCK, pk="sku")
+        stock: Any = database["stock"]
+        stock.upsert_all(STOCK, pk="sku")
     finally:
         database.close()
