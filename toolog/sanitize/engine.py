@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from toolog.sanitize import vocabulary as vocab
+import ormsgpack
+
 from toolog.sanitize.fold import fold, fold_numbers
 from toolog.sanitize.jsontext import dump_like, parse
 from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
@@ -33,10 +34,18 @@ _MEASURES = frozenset(
     millis date at mtime ctime atime sum value volume order block height checksum crc build revision rev mem memory disk
     capacity free used limit quota max min""".split()
 )
+#: Below a sensitive key: names of what is about the secret, and, unless all below is secret, of what goes with it.
+_ABOUT = frozenset(
+    """type types kind expiry expires expire expiration expired created updated at count scope scopes status version
+    verified valid enabled length ttl algorithm issuer label description""".split()
+)
+_ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))
 _NEUTRAL = frozenset(
     """user username login host hostname port region client project tenant role account database db url uri server
     protocol driver schema environment env email type name label id scope scopes expires created""".split()
 )
+_EXACT = ormsgpack.OPT_PASSTHROUGH_DATACLASS | ormsgpack.OPT_PASSTHROUGH_SUBCLASS | ormsgpack.OPT_PASSTHROUGH_DATETIME
+_LEAST_TEXT = 4
 _DROP = object()
 _PASSES = 4
 
@@ -111,6 +120,8 @@ class Walk:
                 return value
         if id(value) in self._open:
             return CYCLE
+        if verdict is None and fields is None and self._holds_nothing(value):
+            return value
         if depth >= self.policy.max_depth:
             return TRUNCATED
         self._open.add(id(value))
@@ -125,6 +136,13 @@ class Walk:
             return self._sequence(value, verdict, path, depth)
         finally:
             self._open.discard(id(value))
+
+    def _holds_nothing(self, value: Any) -> bool:
+        """Tell, by one scan of its MessagePack bytes, that there is nothing to hide in a container of plain data."""
+        try:
+            return not self.policy.flags(ormsgpack.packb(value, option=_EXACT))
+        except (TypeError, ValueError):  # not plain data: only walking can tell
+            return False
 
     def _bytes(self, value: Any, verdict: Verdict | None, path: tuple[str, ...], depth: int) -> Any:
         text = bytes(value).decode("utf-8", "surrogateescape")
@@ -178,6 +196,8 @@ class Walk:
             cut = self._text(text[: self.policy.max_bytes - len(TRUNCATED)], path, depth)
             self._note("truncated", path, len(text))
             return (cut if type(cut) is str else "") + TRUNCATED
+        if len(text) < _LEAST_TEXT and not self.policy.user_rules:
+            return text
         families = self.policy.families(text)
         if not families and not self.policy.user_rules:
             return text
@@ -199,14 +219,15 @@ class Walk:
     def _spans(self, text: str, families: Iterable[str] | None = None) -> list[Span]:
         policy = self.policy
         seen = set(policy.families(text) if families is None else families)
-        everything = "hidden" in seen
         folded = fold(text)
         numbers = fold_numbers(text)
+        if "hidden" in seen:
+            seen = {"named", *seen, *policy.families(numbers)}
         spans: list[Span] = []
-        if "named" in seen or everything:
+        if "named" in seen:
             spans += policy.named.find(folded)
         for name, finder in FINDERS.items():
-            if everything or name in seen:
+            if name in seen:
                 spans += finder(numbers if name in _NUMBERS else folded)
         for rule in policy.user_rules:
             spans += rule.find(folded if text.isascii() else _encodable(text))
@@ -262,9 +283,13 @@ class Walk:
         if verdict is None or verdict[1] == "credential" or name is None:
             return verdict if verdict and verdict[1] != "credential" else None
         words = split(name)
-        return None if words and (words[-1] in vocab.TAILS or words[-1] in _NEUTRAL) else verdict
+        if words[-2:] == ["expires", "in"] or (words and words[-1] in _ABOUT):
+            return None
+        return None if words and words[-1] in _NEUTRAL and verdict[0] not in _ALL_SECRET else verdict
 
     def _key(self, key: Any, path: tuple[str, ...], depth: int) -> Any:
+        if type(key) is str and self.policy.is_clean_key(key):
+            return key
         if isinstance(key, str | bytes | tuple):
             fresh = self._walk(key, None, (*path, "(key)"), depth + 1)
             return "[MASKED:key]" if fresh is _DROP else fresh

@@ -5,8 +5,6 @@ Every mask is recognized as one when it is met again (`plausible.is_mask`), so s
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -79,6 +77,9 @@ class Masks:
                     return f"[MASKED:{rule}]"
                 return "****" + shown[-_KEEPS_LAST:]
             if style == "pseudonym":
+                import hashlib  # OpenSSL: only where pseudonyms are asked for
+                import hmac
+
                 assert self._key is not None
                 digest = hmac.new(self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
                 return f"[MASKED:{rule}:{digest[:12]}]"

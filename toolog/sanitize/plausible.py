@@ -19,10 +19,10 @@ _STATUS = frozenset(
     confirmed unauthorized forbidden self cls this kwargs args see your the a an is was please must should may bearer
     basic digest oauth oauth2 mtls jwt saml ldap kerberos session anonymous public private internal external later
     lax strict accept decline sms email app call landline mobile work home cell fax other new old short long strong
-    weak medium bad good""".split()
+    weak medium bad good include omit same-origin""".split()
 )
 _REFERENCE = re.compile(
-    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$[A-Za-z_]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
     r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*|f?[\"']?\{.*",
     re.S,
 )

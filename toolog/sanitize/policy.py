@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +30,7 @@ OPTIONS = (
 )  # fmt: skip
 _UNIONS = ("keys_add", "keys_remove", "safe_keys", "safe_paths", "rules_disable", "known_secrets")
 _LEAST_SECRET = 4
+_MEMORY = 4096
 _UNBOUND = ("^", "$", r"\b", r"\B", r"\A", r"\z", r"\Z")
 
 
@@ -41,7 +42,7 @@ class UserRule:
     :raises ConfigError: for an expression that re2 cannot take (look-around, back-references) or that matches nothing.
     """
 
-    __slots__ = ("group", "name", "pattern")
+    __slots__ = ("group", "in_bytes", "name", "pattern")
 
     def __init__(self, name: str, pattern: str) -> None:
         where = f"sanitizer option 'rules_add': rule {name!r}"
@@ -58,6 +59,8 @@ class UserRule:
             ) from error
         if self.pattern.search(""):
             raise ConfigError(f"{where} matches the empty text")
+        #: Whether the expression occurs anywhere in UTF-8 bytes.
+        self.in_bytes: Callable[[bytes], Any] = re2.compile(pattern.encode(), options).search
         self.name = name
         self.group = 1 if self.pattern.groups else 0
 
@@ -109,7 +112,10 @@ class Policy:
         self.max_depth = _whole(get("max_depth"), "max_depth", 64, 1, 200)
         self.max_bytes = _whole(get("max_bytes"), "max_bytes", 4 << 20, 64, 1 << 31)
         self._own = self._own_prefilter()
-        self.walks_always = any(rule.anchored for rule in self.user_rules)
+        self._walks_always = any(rule.anchored for rule in self.user_rules)
+        self._clean_keys: dict[str, bool] = {}
+        self._extended = self._own is not None or bool(self.user_rules)
+        self._scan: Callable[[bytes], list[int]] | None = None
 
     def _own_prefilter(self) -> Prefilter | None:
         spellings = {text.encode("utf-8", "replace") for text in self.known}
@@ -120,13 +126,20 @@ class Policy:
 
     def flags(self, data: bytes) -> bool:
         """Tell whether anything in serialized bytes may be masked; a superset of what the walk changes."""
-        if base_prefilter().flags(data):
+        scan = self._scan
+        if scan is None:
+            scan = self._scan = base_prefilter().scan
+        if scan(data):
             return True
-        if self._own is not None and self._own.flags(data):
+        return self._extended and self._flags_own(data)
+
+    def _flags_own(self, data: bytes) -> bool:
+        if self._own is not None and self._own.scan(data):
             return True
-        if self.user_rules:
-            return self.walks_always or b"\\" in data or any(rule.pattern.search(data) for rule in _byte_rules(self))
-        return False
+        # In JSON an escape may hide what a user's expression looks for; anchors cannot be asked of bytes at all.
+        return bool(self.user_rules) and (
+            self._walks_always or b"\\" in data or any(rule.in_bytes(data) for rule in self.user_rules)
+        )
 
     def families(self, text: str) -> list[str]:
         """Answer which finders a text calls for."""
@@ -134,6 +147,16 @@ class Policy:
         if self._own is not None:
             found = found + self._own.families_in(text)
         return found
+
+    def is_clean_key(self, key: str) -> bool:
+        """Tell whether the text of a key itself shows nothing; remembered, because keys come again and again."""
+        known = self._clean_keys.get(key)
+        if known is None:
+            known = not self.user_rules and len(key) <= 256 and not self.families(key)
+            if len(self._clean_keys) >= _MEMORY:
+                self._clean_keys.clear()
+            self._clean_keys[key] = known
+        return known
 
     def for_tool(self, options: Mapping[str, Any], tool: str) -> Policy:
         """Answer the policy of one tool: lists are added to ours, mappings merged, everything else replaced."""
@@ -149,24 +172,6 @@ class Policy:
                 raise unknown_key(key, [name for name in OPTIONS if name != key], f"sanitizer option 'tools': {tool!r}")
             merged[key] = value
         return Policy(merged, f"sanitizer option 'tools': {tool!r}")
-
-
-@cache
-def _byte_rule(pattern: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    return re2.compile(pattern.encode(), options)
-
-
-class _Bytes:
-    __slots__ = ("pattern",)
-
-    def __init__(self, pattern: Any) -> None:
-        self.pattern = pattern
-
-
-def _byte_rules(policy: Policy) -> list[_Bytes]:
-    return [_Bytes(_byte_rule(rule.pattern.pattern)) for rule in policy.user_rules]
 
 
 def _texts(given: Any, name: str) -> list[str]:

@@ -11,7 +11,7 @@ structure runs only the finders whose shape was seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import re2
@@ -39,7 +39,7 @@ def _left(letters: str) -> str:
 
 def _right(without: str = "") -> str:
     """Allow what can stand behind a sensitive word: the rest of the key and its end, or a sign of assignment."""
-    plain = "[!#-~]" if not without else f"[!#-rt-~]".replace("!#-r", "!#-RT-r")
+    plain = "[!#-~]" if not without else "[!#-RT-rt-~]"
     name = r"[A-Za-z0-9_.$\[\]\-]" if not without else r"[A-RT-Za-rt-z0-9_.$\[\]\-]"
     first = plain[:-1] + " ]"
     return (
@@ -56,7 +56,7 @@ def _char(char: str) -> str:
         raw = form.encode()
         forms.add("".join(f"\\x{byte:02x}" for byte in raw) if not form.isascii() else "\\" + form if not form.isalnum() else form)
         if not form.isascii():
-            forms.add(f"\\\\u(?i:{ord(form):04x})")
+            forms.add(f"\\\\+u(?i:{ord(form):04x})")
             forms.add("".join(f"%(?:25)*(?i:{byte:02x})" for byte in raw))
     return "(?:" + "|".join(sorted(forms)) + ")"
 
@@ -79,19 +79,17 @@ def _named(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iter
     ends: dict[str, list[str]] = {}
     for first, second in pairs:
         ends.setdefault(second, []).append(first)
+    groups = [_word(word) for word in long]
+    groups += [f"(?:{'|'.join(_word(f) for f in firsts)}){_JOINT}{_word(second)}" for second, firsts in ends.items()]
+    either = "|".join(short)
+    humps = "|".join(word.capitalize() for word in short)
+    groups.append(f"(?:{_left('A-Za-z')}(?i:{either})|[a-z](?:{humps}))")
     patterns = [
-        "(?:" + "|".join(_word(word) for word in long) + ")" + _right(),
+        "(?:" + "|".join(groups) + ")" + _right(),
         "(?i:token)" + _right("s"),
         "(?i:cvv|cvc|csc|cvn)[d-\\x7f]",
         "(?:" + "|".join(foreign) + ")",
     ]
-    if short:
-        either = "|".join(short)
-        humps = "|".join(word.capitalize() for word in short)
-        patterns.append(f"(?:{_left('A-Za-z')}(?i:{either})|[a-z](?:{humps}))" + _right())
-    if ends:
-        groups = [f"(?:{'|'.join(_word(f) for f in firsts)}){_JOINT}{_word(second)}" for second, firsts in ends.items()]
-        patterns.append("(?:" + "|".join(groups) + ")" + _right())
     last = [word for word in shaped if word.isascii()]
     if last:
         humps = "|".join(word.capitalize() for word in last)
@@ -198,26 +196,19 @@ class Prefilter:
         return own
 
     def _compile(self, families: dict[str, list[str]]) -> None:
-        self.families = families
-        self.names = tuple(name for name, patterns in self.families.items() if patterns)
+        self.names = tuple(name for name, patterns in families.items() if patterns)
         options = _options()
-        everything = "|".join(f"(?:{pattern})" for patterns in self.families.values() for pattern in patterns)
-        self._all = _re2.RE2(("(?s)" + everything).encode(), options)
-        if not self._all.ok():
-            raise ValueError(f"prefilter does not compile: {self._all.error()}")
-        self._set = _re2.Set(_re2.RE2.Anchor.UNANCHORED, options)
+        patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, options)
         for name in self.names:
-            self._set.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in self.families[name])).encode())
-        self._set.Compile()
-
-    def flags(self, data: bytes) -> bool:
-        """Tell whether anything in the bytes may be masked."""
-        return bool(self._set.Match(data))
+            patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in families[name])).encode())
+        patterns.Compile()
+        #: The scan itself: bytes in, the numbers of the families seen out. Bound here because it is the hot call.
+        self.scan: Callable[[bytes], list[int]] = patterns.Match
 
     def families_in(self, text: str) -> list[str]:
         """Answer the names of the finders whose shape a text shows."""
         names = self.names
-        return [names[index] for index in self._set.Match(text.encode("utf-8", "replace"))]
+        return [names[index] for index in self.scan(text.encode("utf-8", "replace"))]
 
 
 def _literal(text: bytes) -> str:

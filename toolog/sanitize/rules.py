@@ -38,8 +38,8 @@ _PEM_BODY = re.compile(r"(?:\\+[nr]|\s){0,8}(?:[A-Za-z0-9+/=]{16}|[A-Z][\w-]{2,2
 _BEARER = re.compile(r"(?<![A-Za-z0-9_])bearer(?:[ \t]|%20|\+)++([A-Za-z0-9._~+/=-]{8,}+)", re.I)
 _BASIC = re.compile(r"(?<![A-Za-z0-9_])basic[ \t]+([A-Za-z0-9+/]{8,}+={0,2})", re.I)
 _AT = re.compile(r"@|%(?:25){0,3}40")
-_LOCAL = re.compile(r"[A-Za-z0-9._%+'\u00c0-\u024f-]{1,64}$")
-_URL_HEAD = re.compile(r"://[^\s/?#\"'<>@]*$")
+_LOCAL_BACKWARDS = re.compile(r"[A-Za-z0-9._%+'\u00c0-\u024f-]{1,64}+")
+_URL_USER = re.compile(r"[^\s/?#\"'<>@]*+")
 _DOMAIN = re.compile(r"(?:[A-Za-z0-9-]{1,63}+\.){1,10}([A-Za-z]{2,24})(?![A-Za-z0-9])")
 _FOREIGN_DOMAIN = re.compile(r"[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9])")
 _NOT_TLD = frozenset("png jpg jpeg gif svg webp bmp ico css js mjs json html htm txt yaml yml xml csv tsx jsx map".split())
@@ -87,8 +87,10 @@ def _random(text: str) -> bool:
 def find_private_keys(text: str) -> Iterator[Span]:
     """Find private keys in armour; without an end, the rest of the text belongs to the key."""
     at = 0
+    closed = text.rfind("END ") > 0
     while begin := _PEM_BEGIN.search(text, at):
-        end = _PEM_END.search(text, begin.end())
+        end = _PEM_END.search(text, begin.end()) if closed else None
+        closed = end is not None
         if end is not None:
             yield begin.start(), end.end(), "private_key"
             at = end.end()
@@ -154,15 +156,17 @@ def find_emails(text: str) -> Iterator[Span]:
     """Find e-mail addresses; `git@host:`, a URL's user, versions and retina images are none."""
     done = 0
     for at in _AT.finditer(text):
-        local = _LOCAL.search(text, max(done, at.start() - 64), at.start())
+        local = _LOCAL_BACKWARDS.match(text[max(done, at.start() - 64) : at.start()][::-1])
         if local is None:
             continue
         domain = _DOMAIN.match(text, at.end(), at.end() + 255) or _FOREIGN_DOMAIN.match(text, at.end(), at.end() + 255)
         if domain is None or (domain.lastindex and domain.group(1).lower() in _NOT_TLD):
             continue
-        start = local.start() + len(local.group()) - len(local.group().lstrip(".'%"))
+        begin = at.start() - local.end()
+        start = begin + len(text[begin : at.start()]) - len(text[begin : at.start()].lstrip(".'%"))
         name = text[start : at.start()]
-        if not name or (at.group() == "@" and _URL_HEAD.search(text, max(0, start - 256), start)):
+        head = text.rfind("://", max(0, start - 256), start)
+        if not name or (at.group() == "@" and head >= 0 and _URL_USER.fullmatch(text, head + 3, start)):
             continue
         if name == "git" and text[domain.end() : domain.end() + 1] in (":", "/"):
             continue

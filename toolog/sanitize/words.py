@@ -79,6 +79,7 @@ class KeyWords:
         self.pairs = {pair: rule for pair, rule in vocab.PAIRS.items() if "".join(pair) not in gone}
         self._foreign = [word for word in self.strong if _NON_LATIN.fullmatch(word)]
         self._gone = gone
+        self.reduced = bool(gone)
         self._memory: dict[str, Verdict | None] = {}
 
     def judge(self, key: str) -> Verdict | None:

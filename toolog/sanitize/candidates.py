@@ -1,0 +1,61 @@
+"""Where in a text a sensitive name may stand: one linear scan for the words of the vocabulary.
+
+Texts are full of names and signs; only those that hold a word of the vocabulary are worth a closer look.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from heapq import merge
+
+import re2
+
+from toolog.sanitize.words import KeyWords
+
+_JOINT = r"[ !#-@\[-`{-~]*"
+_EXTRA = ("identified",)
+
+
+class Candidates:
+    """The scan for one vocabulary."""
+
+    def __init__(self, words: KeyWords) -> None:
+        known = {*words.strong, *words.shaped, *_EXTRA}
+        plain = sorted(word for word in known if word.isascii())
+        plain = [word for word in plain if not any(other != word and other in word for other in plain)]
+        ends: dict[str, list[str]] = {}
+        for first, second in words.pairs:
+            if first.isascii() and second.isascii():
+                ends.setdefault(second, []).append(first)
+        parts = [_JOINT.join(phrase) for phrase in words.added if "".join(phrase).isascii()]
+        parts += [f"(?:{'|'.join(firsts)}){_JOINT}{second}" for second, firsts in ends.items()]
+        parts += plain  # last: of a pair, all of it must be found (`Secret Key: ...`)
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.case_sensitive = False
+        options.never_capture = True
+        self._plain = re2.compile("|".join(parts).encode(), options)
+        foreign = [word for word in known if not word.isascii()]
+        foreign += ["".join(phrase) for phrase in words.added if not "".join(phrase).isascii()]
+        self._foreign = re.compile("|".join(re.escape(word) for word in sorted(foreign, key=len, reverse=True)), re.I)
+
+    def find(self, text: str) -> Iterator[int]:
+        """Yield, in order, where words of the vocabulary end."""
+        plain = (match.end() for match in self._plain.finditer(text.encode("ascii", "replace")))
+        if text.isascii():
+            return plain
+        return merge(plain, (match.end() for match in self._foreign.finditer(text)))
+
+
+_shared: Candidates | None = None
+
+
+def candidates(words: KeyWords) -> Candidates:
+    """Answer the scan for a vocabulary; the built-in one is made once in a process."""
+    global _shared
+    if words.added or words.reduced:
+        return Candidates(words)
+    if _shared is None:
+        _shared = Candidates(words)
+    return _shared

@@ -1,0 +1,51 @@
+"""Secrets that no sign of assignment announces: one-letter flags of well-known programs, and Chinese sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from toolog.sanitize.plausible import is_mask, is_reference
+from toolog.sanitize.rules import Span
+from toolog.sanitize.words import Verdict
+
+_USER = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =]?[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)")
+_SHORT = (
+    (re.compile(r"\bmysql(?:dump|admin|import)?\b[^\n]{0,200}?\s-p([^\s\"'-][^\s\"']{1,200}+)"), "mysql"),
+    (re.compile(r"\bsshpass\s{1,4}-p[ ]?[\"']?([^\s\"']{1,200}+)"), "sshpass"),
+    (re.compile(r"\bredis-cli\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"), "redis-cli"),
+)
+_SPOKEN = re.compile(
+    r"(?P<name>[密口][码碼令]|令牌|[密私][钥鑰]|验证码|驗證碼|校验码|手机号?码?|手機號?碼?|电话号?码?|电话|卡号|身份证号?码?)(?:[是为為]|[:：])?[ ]?"
+    r"(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
+)
+
+
+def find_program_passwords(text: str) -> Iterator[Span]:
+    """Find passwords behind one-letter flags of well-known programs."""
+    if "-" not in text:
+        return
+    lowered = text.lower()
+    first = lowered.find("curl")
+    if first >= 0:
+        for match in _USER.finditer(text, first):
+            if not (match.group(1).isdigit() and match.group(2).isdigit()):
+                secret = match.group(2)
+                if not is_mask(secret) and not is_reference(secret) and not secret.startswith("[MASKED:"):
+                    yield match.start(2), match.end(2), "password"
+    for pattern, program in _SHORT:
+        if program in lowered:
+            for match in pattern.finditer(text):
+                if not is_mask(match.group(1)) and not is_reference(match.group(1)):
+                    yield match.start(1), match.end(1), "password"
+
+
+def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
+    """Find `密码是...` and `验证码482913`: Chinese writes no blank and often no sign between name and value."""
+    for match in _SPOKEN.finditer(text):
+        value = match.group("value").rstrip(".,!?")
+        verdict = judge(match.group("name"))
+        if verdict is None or not any(char.isdigit() for char in value) or is_mask(value) or is_reference(value):
+            continue
+        if text[match.start("value") - 1] in "是为為:： " or (verdict[0] == "code" and value.isdigit() and len(value) <= 8):
+            yield match.start("value"), match.start("value") + len(value), verdict[0]

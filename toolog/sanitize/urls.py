@@ -1,0 +1,82 @@
+"""Secrets inside addresses: passwords of users, and sensitive parameters of queries and fragments, also percent-encoded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote
+
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.rules import Span
+from toolog.sanitize.words import Verdict
+
+_URL_USER = re.compile(r"://([^\s/?#\"'<>@:\\]*+)(?::([^\s/?#\"'<>`\\]++)|(?=@))")
+_QUERY = re.compile(
+    r"(?:[?&#;]|%(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
+    r"(?:=|%(?:25){0,3}3[Dd])"
+)  # fmt: skip
+_QUERY_VALUE = r"(?:[^&#\s\"'<>;`\\%]|%(?!(?:25){0,3}(?:26|23)))"
+_QUERY_HEAD = re.compile(_QUERY_VALUE + "{1,4096}+")
+_QUERY_REST = re.compile(_QUERY_VALUE + "*+")
+_LONGEST = 4096
+_LEAST_TOKEN = 20
+_QUERY_NAMES = {"sig": "signature", "signature": "signature", "hmac": "signature", "sid": "cookie"}
+
+
+def find_url_users(text: str) -> Iterator[Span]:
+    """Find passwords in `scheme://user:password@host`, and long random users that are a token by themselves."""
+    if "://" not in text:
+        return
+    for match in _URL_USER.finditer(text):
+        user, secret = match.groups()
+        if secret is None:
+            mixed = any(char.isdigit() for char in user) and any(char.isalpha() for char in user)
+            if len(user) >= _LEAST_TOKEN and mixed and not is_mask(user):
+                yield match.start(1), match.end(1), "url_password"
+            continue
+        at = secret.rfind("@")
+        if at > 0 and not is_mask(secret[:at]) and not is_reference(secret[:at]):
+            yield match.start(2), match.start(2) + at, "url_password"
+
+
+def find_parameters(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
+    """Find the values of sensitive query and fragment parameters.
+
+    :param judge: the key predicate.
+    """
+    if "=" not in text and "%" not in text:
+        return
+    done = 0
+    for match in _QUERY.finditer(text):
+        if match.start() < done:
+            continue
+        name = match.group("name")
+        for _ in range(4):
+            if "%" not in name:
+                break
+            name = unquote(name)
+        verdict = judge(name) or _query_rule(name)
+        found = _QUERY_HEAD.match(text, match.end()) if verdict else None
+        if verdict is None or found is None or not _shows(found.group(), verdict):
+            continue
+        start, end = found.span()
+        if end - start == _LONGEST:
+            end = _QUERY_REST.match(text, end).end()  # type: ignore[union-attr]
+        while end > start and text[end - 1] in ".,)]}":
+            end -= 1
+        if end > start:
+            yield start, end, verdict[0]
+            done = end
+
+
+def _shows(value: str, verdict: Verdict) -> bool:
+    if is_mask(value) or is_reference(value) or value.startswith("[MASKED:"):
+        return False
+    if value.lower() in ("true", "false", "null", "none", "required"):
+        return False
+    return not verdict[1] or fits_shape(unquote(value), verdict[1])
+
+
+def _query_rule(name: str) -> Verdict | None:
+    last = re.split(r"[^a-z]+", name.lower().rstrip("]"))[-1]
+    return Verdict((_QUERY_NAMES[last], "")) if last in _QUERY_NAMES else None
