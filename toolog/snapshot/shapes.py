@@ -181,6 +181,8 @@ def key_text(key: Any, walk: Walk, depth: int = 0) -> str:
         return key_text(shape, walk)
     if type(shape) is int or type(shape) is float:
         return repr(shape)
+    if state.inherits(type, kind):
+        return state.type_name(key)
     if state.inherits(enum.Enum, kind):
         name = (state.instance_dict(key) or {}).get("_name_")
         return f"{state.type_name(kind)}.{name if type(name) is str else '?'}"
