@@ -94,6 +94,9 @@ def test_calls_by_filters(filled: store.Store, filters: dict[str, Any], expected
         ({"status": "sucess"}, "did you mean 'success'"),
         ({"level": "WARNNG"}, "did you mean 'WARNING'"),
         ({"since": "yesterdayish"}, "neither a time"),
+        ({"since": float("nan")}, "is no time"),
+        ({"until": True}, "is no time"),
+        ({"until": []}, "is no time"),
     ],
 )
 def test_a_filter_that_makes_no_sense_is_told(
@@ -361,6 +364,9 @@ def test_users_can_query_it_themselves(filled: store.Store) -> None:
             "2026-11-30T17:00:00.000000Z",
         ),
         (datetime(2026, 11, 30, 12), "2026-11-30T12:00:00.000000Z"),
+        (1764504000.5, "2025-11-30T12:00:00.500000Z"),
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (1e300, "9999-12-31T23:59:59.999999Z"),
         ("1e9 days", "0001-01-01T00:00:00.000000Z"),
     ],
 )

@@ -56,28 +56,39 @@ class Where:
         return " AND ".join(self.conditions) or "1"
 
 
-def moment(value: str | float | datetime, where: str = "since") -> str:
-    """Return a point in time as records write it (RFC 3339, UTC, microseconds, Z), so that texts compare as
-    times.
+_FIRST, _LAST = "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"
 
-    Takes a datetime (a naive one is UTC), RFC 3339 text ("2026-11-30", "2026-11-30T12:00:00+01:00"), or a
-    duration before now: a number of seconds, "15 min". Raises ConfigError naming ``where``.
+
+def moment(value: str | float | datetime, where: str = "since") -> str:
+    """Return a point in time as records write it (RFC 3339, UTC, microseconds, Z): texts compare as times
+    then.
+
+    Takes a datetime (a naive one is UTC), seconds of the Unix epoch as a number, RFC 3339 text ("2026-11-30",
+    "2026-11-30T12:00:00+01:00"), or a duration before now as text ("15 min"). Raises ConfigError naming
+    ``where``.
     """
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
             pass
-    if not isinstance(value, datetime):
+    if isinstance(value, str):
         try:
             value = datetime.now(UTC) - timedelta(seconds=parse_duration(value, where))
         except OverflowError:
-            return "0001-01-01T00:00:00.000000Z"
+            return _FIRST
         except ConfigError:
             raise ConfigError(
                 f"{where}: {value!r} is neither a time ('2026-11-30T12:00:00Z') "
                 "nor a duration before now ('15 min')"
             ) from None
+    elif isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+        try:
+            value = datetime.fromtimestamp(value, UTC)
+        except (OverflowError, OSError, ValueError):
+            return _FIRST if value < 0 else _LAST
+    if not isinstance(value, datetime):
+        raise ConfigError(f"{where}: {value!r} is no time")
     if value.tzinfo is None:
         value = value.replace(tzinfo=UTC)
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")

@@ -17,7 +17,9 @@ from toolog.store.schema import VERSION
 from toolog.store.writer import Written
 
 Time = str | float | datetime
-"""A point in time: a datetime, RFC 3339 text, or a duration before now (seconds, "15 min")."""
+"""A point in time: a datetime, RFC 3339 text, a duration before now ("15 min"), or seconds of the Unix
+epoch.
+"""
 
 
 class Store:
