@@ -243,6 +243,7 @@ def test_exits_of_a_whole_program_are_quiet() -> None:
             return stream
 
         async def main():
+            asyncio.get_running_loop().slow_callback_duration = 60  # debug mode tells of a busy machine
             await consume("break")
             await asyncio.gather(*[consume("gather") for _ in range(20)])
             left = await asyncio.create_task(part("left for the loop"))

@@ -57,7 +57,7 @@ QUESTIONS: list[Any] = [
             types.GeneratorType,
             types.CoroutineType,
             types.AsyncGeneratorType,
-            *[getattr(collections.abc, name) for name in collections.abc.__all__],
+            *[getattr(collections.abc, name) for name in collections.abc.__all__ if name != "ByteString"],
         )
     ],
     lambda value: value.__class__,
