@@ -1,0 +1,77 @@
+"""`toolog run`: a Python program with its tools instrumented, its source untouched."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from toolog.cli.common import configured
+from toolog.errors import ConfigError
+
+
+@click.command(
+    "run",
+    short_help="Run a Python program with its tools instrumented, its source untouched.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.option("-m", "module", is_flag=True, help="PROGRAM is a module, as with `python -m`.")
+@click.option(
+    "--instrument",
+    "-i",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="What to instrument: a module, class or function by its dotted name; may be repeated.",
+)
+@click.option(
+    "--profile", type=click.Choice(["dev", "prod"]), help="The profile, instead of the configured one."
+)
+@click.option("--json", "as_json", is_flag=True, help="At the end print toolog.stats() on stderr, as JSON.")
+@click.argument("program", metavar="PROGRAM")
+@click.argument("arguments", metavar="[ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
+def command(
+    module: bool,
+    names: tuple[str, ...],
+    profile: str | None,
+    as_json: bool,
+    program: str,
+    arguments: tuple[str, ...],
+) -> int:
+    """Run PROGRAM as python would, and record the calls of its tools.
+
+    What is instrumented is said by --instrument, by `instrument` in [tool.toolog] of pyproject.toml, or by
+    TOOLOG_INSTRUMENT. A name that is not imported yet is instrumented when the program imports it. The exit
+    code is the program's own.
+
+    \b
+    Example:
+      toolog run --instrument requests agent.py --order 1001
+      toolog run -m myagent
+    """
+    tools = names or tuple(configured("run", "instrument"))
+    if not tools:
+        raise ConfigError(
+            "nothing to instrument; name it with --instrument NAME, or by instrument = [...] in [tool.toolog]"
+            " of pyproject.toml"
+        )
+    import toolog
+    from toolog.instrumentation.runprogram import run_program
+
+    toolog.configure(profile, handle_signals=True)
+    try:
+        return run_program(program, arguments, module=module, tools=tools)
+    finally:
+        if as_json:
+            _tell()
+
+
+def _tell() -> None:
+    """Print what became of the records, once all of them are where they belong or time is up."""
+    import json
+
+    import toolog
+
+    toolog.flush()
+    click.echo(json.dumps(toolog.stats(), default=str), err=True)
+    sys.stderr.flush()
