@@ -12,18 +12,15 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_KEPT = frozenset("ªº²³¹")
 _SIGNS = "@_+=/.-"
 _NUMBER_SIGNS = {
     0xFF08: "(", 0xFF09: ")",
     0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: "-", 0x2014: "-", 0x2015: "-", 0x2212: "-",
     0x00A0: " ", 0x2002: " ", 0x2003: " ", 0x2007: " ", 0x2009: " ", 0x202F: " ", 0x3000: " ",
 }  # fmt: skip
-_RANGES = (
-    (0x0130, 0x0131), (0x017F, 0x0180), (0x0660, 0x066A), (0x06F0, 0x06FA), (0x07C0, 0x07CA), (0x0966, 0x0970),
-    (0x09E6, 0x09F0), (0x0A66, 0x0A70), (0x0AE6, 0x0AF0), (0x0E50, 0x0E5A), (0x0ED0, 0x0EDA), (0x17E0, 0x17EA),
-    (0x212A, 0x212B), (0x24B6, 0x24EA), (0xFF01, 0xFF5F), (0x1D400, 0x1D800),
-)  # fmt: skip
+_RANGES = ((0x0130, 0x0132), (0x017F, 0x0180), (0x212A, 0x212B), (0x24B6, 0x24EA), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
+#: Where the digits of other scripts begin: Arabic, Persian, N'Ko, Devanagari, Bengali, Thai, Khmer and more.
+_DIGITS = (0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0E50, 0x0ED0, 0x17E0)
 
 
 def _table() -> dict[int, str]:
@@ -32,16 +29,16 @@ def _table() -> dict[int, str]:
         for code in range(start, stop):
             char = chr(code)
             plain = unicodedata.normalize("NFKC", char)
-            if unicodedata.category(char) == "Nd":
-                plain = str(unicodedata.decimal(char))
-            if len(plain) == 1 and plain.isascii() and char not in _KEPT and (plain.isalnum() or plain in _SIGNS):
+            if len(plain) == 1 and plain.isascii() and (plain.isalnum() or plain in _SIGNS):
                 table[code] = plain
     return table
 
 
 #: Code point -> ASCII. Every one of these alone makes the prefilter flag a text, so common signs are not among them.
 TABLE = _table()
-_NUMBER_TABLE = TABLE | _NUMBER_SIGNS
+#: Digits of other scripts: folded in numbers only.
+FOREIGN_DIGITS = {start + value: str(value) for start in _DIGITS for value in range(10)}
+_NUMBER_TABLE = TABLE | _NUMBER_SIGNS | FOREIGN_DIGITS
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -53,7 +50,7 @@ def fold(text: str) -> str:
 
 
 def fold_numbers(text: str) -> str:
-    """Fold like `fold`, and also the dashes, blanks and brackets that group the digits of a number."""
+    """Fold like `fold`, and also what numbers are made of: dashes, blanks, brackets, the digits of all scripts."""
     if text.isascii():
         return text
     return text.translate(_NUMBER_TABLE)

@@ -19,33 +19,30 @@ from re2 import _re2
 
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.checks import IBAN_COUNTRIES
-from toolog.sanitize.fold import TABLE, byte_class, escape_class
+from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.vendors import HOOKS, VENDORS
+from toolog.sanitize.words import SUFFIXES
 
 _MEMORY = 96 << 20
 _END = r'(?:["\x00-\x1f\x7f-\xff]|$)'
 _JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
 _BLANK = r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80|\xef\xbc[\x88\x89]|\\u(?i:00a0|20[0-2][0-9f]|2212|3000|ff0[89]))"
-_SHORT = 4
 
 
 def _left(letters: str) -> str:
     """Allow what can stand before a string: the start, another character, an escape, or a MessagePack length."""
     return (
-        rf"(?:^|[^{letters}]|\\[nrtbf]|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
+        rf"(?:^|[^{letters}]|\\[nrtbf]|%[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
         rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
     )
 
 
-def _right(without: str = "") -> str:
-    """Allow what can stand behind a sensitive word: the rest of the key and its end, or a sign of assignment."""
-    plain = "[!#-~]" if not without else "[!#-RT-rt-~]"
-    name = r"[A-Za-z0-9_.$\[\]\-]" if not without else r"[A-RT-Za-rt-z0-9_.$\[\]\-]"
-    first = plain[:-1] + " ]"
-    return (
-        rf"(?:(?:{plain}[!#-~]*)?{_END}|(?:{first}[ !#-~]{{0,39}})?{_END}"
-        rf"|(?:{name}[A-Za-z0-9_.$\[\]\-]*)?[\\\"'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
-    )
+#: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small letter, which would
+#: make it another word (`secretary`). `words.judge` keeps the same bounds for keys with blanks and for sentences.
+_RIGHT = (
+    rf"(?:(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~])?{_END}|(?:[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]{{0,31}})?{_END}"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\\"'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
+)
 
 
 def _char(char: str) -> str:
@@ -65,40 +62,40 @@ def _word(word: str) -> str:
     return "".join(_char(char) for char in word) if not word.isascii() else f"(?i:{word})"
 
 
+def _start(words: Iterable[str]) -> str:
+    """Match words where a word may begin: behind no letter, or with a capital (`userPassword`, `APIToken`)."""
+    words = sorted(words)
+    humps = "|".join(f"{word[0].upper()}(?i:{word[1:]})" for word in words)
+    return f"(?:{_left('A-Za-z')}(?i:{'|'.join(words)})|{humps})"
+
+
+def _no_suffixes(words: Iterable[str]) -> list[str]:
+    known = set(words)
+    return [word for word in known if not any(word[at:] in known for at in range(1, len(word)))]
+
+
 def _named(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iterable[str]) -> list[str]:
-    long, short, foreign = [], [], []
-    for word in strong:
-        if not word.isascii() and not any("a" <= char <= "z" for char in word):
-            foreign.append(_word(word))
-        elif word.isascii() and len(word) < _SHORT:
-            short.append(word)
-        elif word != "token":
-            long.append(word)
-    long = [word for word in long if not any(other != word and other in word for other in long if other.isascii())]
-    long = [word for word in long if "token" not in word or word.endswith("tokens")]
+    latin = [word for word in strong if word.isascii()]
+    mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
+    foreign = [word for word in strong if not word.isascii() and word not in mixed]
     ends: dict[str, list[str]] = {}
     for first, second in pairs:
         ends.setdefault(second, []).append(first)
-    groups = [_word(word) for word in long]
-    groups += [f"(?:{'|'.join(_word(f) for f in firsts)}){_JOINT}{_word(second)}" for second, firsts in ends.items()]
-    either = "|".join(short)
-    humps = "|".join(word.capitalize() for word in short)
-    groups.append(f"(?:{_left('A-Za-z')}(?i:{either})|[a-z](?:{humps}))")
+    groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(_word, mixed)]
+    for second, firsts in ends.items():
+        heads = [_start(first for first in firsts if first.isascii())] if any(map(str.isascii, firsts)) else []
+        heads += [_word(first) for first in firsts if not first.isascii()]
+        groups.append(f"(?:{'|'.join(heads)}){_JOINT}{_word(second)}")
     patterns = [
-        "(?:" + "|".join(groups) + ")" + _right(),
-        "(?i:token)" + _right("s"),
-        "(?i:cvv|cvc|csc|cvn)[d-\\x7f]",
-        "(?:" + "|".join(foreign) + ")",
+        "(?:" + "|".join(groups) + ")" + _RIGHT,
+        "(?i:cvv|cvc|csc|cvn)2?[d-\\x7f]",
+        "(?:" + "|".join(map(_word, foreign)) + ")",
+        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
     ]
-    last = [word for word in shaped if word.isascii()]
-    if last:
-        humps = "|".join(word.capitalize() for word in last)
-        tail = r"[ !#-@\[-`{-~]*(?:" + _END + r"|[=:>%'])"
-        patterns.append(f"(?:{_left('A-Za-z')}(?i:{'|'.join(last)})|[a-z](?:{humps}))(?:{tail}| is | was | are )")
+    last = _start(word for word in shaped if word.isascii())
+    patterns.append(last + r"[ !#-@\[-`{-~]*(?:" + _END + r"|[=:>%']| is | was | are )")
     odd = [_word(word) for word in shaped if not word.isascii()]
-    if odd:
-        patterns.append("(?:" + "|".join(odd) + ")")
-    patterns.append(r"(?:" + "|".join(f"(?i:{word})" for word in [*long, "token", *short] if word.isascii()) + r")[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])")
+    patterns.append("(?:" + "|".join(odd) + ")")
     return patterns
 
 
@@ -109,7 +106,7 @@ def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
         if first.isascii() and second.isascii():
             ends.setdefault(second, []).append(first)
     both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
-    return r"-[A-Za-z0-9_\-]*(?i:" + "|".join([*words, *both]) + r")[A-Za-z0-9_\-]*[ \t]"
+    return r"-[A-Za-z0-9_\-]*(?i:" + "|".join([*_no_suffixes(words), *both]) + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
 
 
 def _vendors() -> list[str]:
@@ -149,11 +146,14 @@ _VALUES: dict[str, list[str]] = {
     "iban": ["(?:" + "|".join(IBAN_COUNTRIES) + ")[0-9]{2}(?: ?[A-Z0-9]{4}){2}"],
     "ssn": [rf"{_DIGIT}[0-9]{{3}}{_BLANK}[0-9]{{2}}{_BLANK}[0-9]{{4}}"],
 }
+_FOREIGN = f"(?:{byte_class(FOREIGN_DIGITS)}|{escape_class(FOREIGN_DIGITS)})"
 #: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped ASCII.
 _HIDDEN = [
     byte_class(TABLE),
     escape_class(TABLE),
-    r"\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\\u(?i:03[0-6]|00[2-7])[0-9a-fA-F]",
+    rf"{_FOREIGN}{_FOREIGN}|[0-9]{_FOREIGN}|{_FOREIGN}[0-9]",
+    r"[A-Za-z](?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z]|\xe3\x82[\x99\x9a]|\xe1[\x84-\x87][\x80-\xbf]|\xef[\xa4-\xab][\x80-\xbf]",
+    r"\\u(?i:03[0-6]|00[2-7]|309|11|f9|fa)[0-9a-fA-F]",
     r"%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5|ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
 ]
 _NAMED_FIXED = [

@@ -17,7 +17,9 @@ from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.fold import fold
 
 MAX_KEY = 128
-MAX_SPACED_KEY = 40
+_SPACED_KEY = re.compile(r"[\w#&'()+/: -]{1,40}")
+#: Endings that no other word has, so that they are found in any concatenation.
+SUFFIXES = ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken")
 _NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]+")
 _LATIN = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -95,9 +97,9 @@ class KeyWords:
         return verdict
 
     def _judge(self, key: str) -> Verdict | None:
-        if not key or len(key) > MAX_KEY:
-            return None
-        if len(key) > MAX_SPACED_KEY and any(char.isspace() for char in key):
+        if not key or len(key) > MAX_KEY or key[-1] in ".,;!?":
+            return None  # a sentence is no name
+        if any(char.isspace() for char in key) and not _SPACED_KEY.fullmatch(key):
             return None
         words = split(key)
         if not words or len(words) > 24:
@@ -131,7 +133,7 @@ class KeyWords:
 
     def _suffix(self, word: str) -> str | None:
         """Judge concatenations such as `ldappassword`: only endings that no other word has."""
-        for ending in ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken"):
+        for ending in SUFFIXES:
             if word.endswith(ending) and ending not in self._gone:
                 return self.strong.get(ending)
         return None

@@ -1,0 +1,168 @@
+"""The prefilter flags a superset of what the walk changes, in every kind of bytes and beside any neighbour."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import ormsgpack
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.sanitize import labelled
+from toolog.sanitize import Sanitizer
+from toolog.sanitize.engine import Walk
+from toolog.sanitize.policy import Policy, base_prefilter
+
+
+class Blind(Policy):
+    """A policy whose scans see everything: the walk then decides by the rules alone."""
+
+    def flags(self, data: bytes) -> bool:
+        return True
+
+    def families(self, text: str) -> list[str]:
+        return [name for name in base_prefilter().names if name != "hidden"]
+
+    def is_clean_key(self, key: str) -> bool:
+        return False
+
+
+BLIND = Blind({})
+SANITIZER = Sanitizer()
+
+
+def changed(value: Any) -> bool:
+    """Tell whether the rules alone, without any scan, would change the value."""
+    walk = Walk(BLIND)
+    return walk.run(value) is not value
+
+
+def flagged_everywhere(value: Any) -> Iterable[tuple[str, bool]]:
+    """Answer, for each kind of bytes that the value can be written as, whether the prefilter flags it."""
+    packed = ormsgpack.packb(value)
+    yield "msgpack", SANITIZER.flags(packed)
+    yield "msgpack beside others", SANITIZER.flags(b"\xa3abc" + packed + packed[:1] + b"zzz01")
+    for ascii_only in (True, False):
+        text = json.dumps(value, ensure_ascii=ascii_only)
+        yield f"json {ascii_only}", SANITIZER.flags(text.encode("utf-8", "replace"))
+        nested = json.dumps({"t": text, "n": 1}, ensure_ascii=ascii_only)
+        yield f"nested {ascii_only}", SANITIZER.flags(nested.encode("utf-8", "replace"))
+    if isinstance(value, str):
+        yield "text", SANITIZER.flags(value.encode("utf-8", "replace"))
+
+
+def plain(value: Any) -> bool:
+    """Tell whether a labelled value is plain data, as a record holds it."""
+    try:
+        json.dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
+POSITIVES = [value for value, _ in [*labelled.KEYS, *labelled.VALUES, *labelled.TEXTS] if plain(value)]
+
+
+def texts_of(value: Any) -> Iterable[str]:
+    """Yield all texts of a labelled value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from texts_of(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_of(item)
+
+
+SNIPPETS = sorted({text for value in POSITIVES for text in texts_of(value)})
+KEYS = sorted({key for value, _ in labelled.KEYS for key in value if isinstance(key, str)})
+edges = st.one_of(
+    st.text(max_size=6),
+    st.sampled_from(
+        ["\n", "\t", "\r\n", "\\n", "\\", '"', "'", "0", "9", "a", "Z", "_", "-", ".", " ", "中", "：", "，", "(", ")", "[", "{", "=",
+         "é", "１", "\ufeff", "n", "\x00", "/", "&", "?", "%", "@", "+", "x" * 50, "7" * 3]
+    ),
+)  # fmt: skip
+snippets = st.sampled_from(SNIPPETS)
+keys = st.one_of(
+    st.sampled_from(KEYS),
+    st.tuples(st.sampled_from(["", "my", "x-", "user_", "is", "1", "中", "a."]), st.sampled_from(KEYS),
+              st.sampled_from(["", "2", "_x", "Value", " (old)", "中", "_1", "-type", "[0]"])).map("".join),
+    st.text(max_size=12),
+)  # fmt: skip
+leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(min_value=-(2**40), max_value=2**64 - 1),
+    st.sampled_from([99, 100, 127, 128, 4821, 13800138000, 13912345678, 4242424242424242, 110101190001010014, 48, 57]),
+    st.floats(allow_nan=False),
+    st.tuples(edges, snippets, edges).map("".join),
+    st.tuples(snippets, edges, snippets).map("".join),
+    st.text(max_size=20),
+)
+values = st.recursive(
+    leaves, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)), max_leaves=8
+)
+
+
+@pytest.mark.parametrize("value", POSITIVES, ids=lambda value: str(value)[:30])
+def test_every_labelled_secret_is_flagged_in_every_kind_of_bytes(value: Any) -> None:
+    """Whatever the labelled cases hide, the scan sees, whether packed, dumped or nested in JSON."""
+    if changed(value):
+        assert [kind for kind, seen in flagged_everywhere(value) if not seen] == []
+
+
+@settings(max_examples=400, deadline=None)
+@given(values)
+@example(["13800138000", 53])
+@example({"a": "x" * 36 + "13800138000" + "y"})
+@example([{"token": 100}, 5])
+def test_the_scan_flags_whatever_the_walk_changes(value: Any) -> None:
+    """For any plain value: when the rules alone change it, its MessagePack and JSON bytes are flagged."""
+    if changed(value):
+        assert [kind for kind, seen in flagged_everywhere(value) if not seen] == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(min_value=0, max_value=70), snippets, st.integers(min_value=0, max_value=127))
+def test_lengths_and_small_numbers_around_a_text_hide_nothing(size: int, snippet: str, number: int) -> None:
+    """A length that looks like a letter before a text, and a number that looks like one behind it, hide no secret."""
+    value = [" " * size + snippet, number, snippet + " " * size, number]
+    if changed(value):
+        assert SANITIZER.flags(ormsgpack.packb(value))
+        assert SANITIZER.flags(ormsgpack.packb(value[:2])) or not changed(value[:2])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.tuples(edges, snippets, edges).map("".join))
+def test_fullwidth_forms_are_flagged(text: str) -> None:
+    """A secret written in fullwidth letters and digits is flagged when the rules hide it."""
+    wide = "".join(chr(ord(char) + 0xFEE0) if "0" <= char <= "z" and char.isalnum() else char for char in text)
+    if changed({"t": wide}):
+        assert [kind for kind, seen in flagged_everywhere({"t": wide}) if not seen] == []
+
+
+def test_clean_records_are_rarely_flagged() -> None:
+    """Ordinary records of tools do not cost a walk: fewer than one in ten is flagged."""
+    from tests.sanitize.clean_records import records
+
+    made = records(400)
+    flagged = [record for record in made if SANITIZER.flags(ormsgpack.packb(record))]
+    assert len(flagged) < len(made) * 0.1
+
+
+def test_own_words_and_known_secrets_are_flagged() -> None:
+    """A user's key words, known secrets and expressions are part of the scan."""
+    own = Sanitizer(keys_add=["customer_ref", "内部编号"], known_secrets=["s3cr/t value"], rules_add={"order_no": r"ORD-\d{4}"})
+    for value in ({"customerRef": "x1"}, {"customer-ref": 5000}, {"内部编号": "x1"}, {"内部编号": 777}, ["a s3cr/t value b"],
+                  ["s3cr%2Ft%20value"], ["see ORD-1234"]):  # fmt: skip
+        clean = own.sanitize(value)
+        assert clean != value
+        assert own.flags(ormsgpack.packb(value))
+        assert own.flags(json.dumps(value).encode())
+    assert not own.flags(ormsgpack.packb({"customer": "ref"}))
