@@ -1,7 +1,8 @@
 """Small programs in processes of their own, and independent counts of what they left behind.
 
-A program logs numbers and writes each to a ledger only after the logging call returned: what stands there was accepted.
-What arrived is counted from the sink's file by `json` alone, and what is still in the spool by `toolog.spool`.
+A program logs numbers and writes each to a ledger only after the logging call returned: what stands there was
+accepted. What arrived is counted from the sink's file by `json` alone, and what is still in the spool by
+`toolog.spool`.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def documents(folder: Path, name: str = "out.jsonl") -> list[dict[str, object]]:
 
 def arrived(folder: Path, name: str = "out.jsonl") -> Counter[int]:
     """Return how often each number stands in the sink's file."""
-    return Counter(int(str(one["message"])) for one in documents(folder, name) if str(one.get("message")).isdigit())
+    return Counter(
+        int(str(one["message"])) for one in documents(folder, name) if str(one.get("message")).isdigit()
+    )
 
 
 def waiting(folder: Path, sink: str = "out", spool: str = "spool") -> Counter[int]:

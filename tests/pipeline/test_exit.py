@@ -94,7 +94,9 @@ def test_durability_by_level(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_records_of_atexit_functions_are_kept(mode: str, tmp_path: Path) -> None:
-    """Records logged by atexit functions, before and after toolog's own, arrive: now or by the next process."""
+    """Records logged by atexit functions, before and after toolog's own, arrive: now or by the next
+    process.
+    """
     run(
         """
         atexit.register(lambda: logging.getLogger("app").info("1"))  # runs last: after toolog has ended
@@ -112,7 +114,9 @@ def test_records_of_atexit_functions_are_kept(mode: str, tmp_path: Path) -> None
 
 
 def test_record_after_logging_shutdown_is_late_and_kept(tmp_path: Path) -> None:
-    """A record after logging.shutdown() goes to the spool at once, is counted, and costs at most a line on stderr."""
+    """A record after logging.shutdown() goes to the spool at once, is counted, and costs at most a line on
+    stderr.
+    """
     complaints = complain(
         """
         log = attach(handler("memory"))

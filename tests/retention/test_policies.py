@@ -36,7 +36,9 @@ SINKS = ["search", "archive"]
 def test_policy_covers_its_level_up_to_the_next_named_one(
     levelno: int, sinks: tuple[str, ...], name: str | None
 ) -> None:
-    """INFO's policy takes WARNING too, ERROR's takes CRITICAL, and below the lowest named level nothing goes."""
+    """INFO's policy takes WARNING too, ERROR's takes CRITICAL, and below the lowest named level nothing
+    goes.
+    """
     policies = Policies.from_config(TABLE, SINKS)
     assert policies.route(levelno) == sinks
     found = policies.policy(levelno)

@@ -20,6 +20,23 @@ from toolog.settings.resolve import (
 )
 from toolog.settings.table import TABLE, section
 
+SAMPLES: dict[str, tuple[str, Any]] = {
+    "count": ("77", 77),
+    "durability": ('{"INFO": "memory", "ERROR": "process"}', {20: "memory", 40: "process"}),
+    "duration": ("3 min", 180.0),
+    "flag": ("yes", True),
+    "level": ("WARNING", 30),
+    "levels": ('{"log": "DEBUG"}', {"log": "DEBUG"}),
+    "names": ("a.b, c", ("a.b", "c")),
+    "number": ("2.5", 2.5),
+    "path": ("/some/where", "/some/where"),
+    "size": ("2 GiB", 2 << 30),
+    "strings": ('{"name": "shop"}', {"name": "shop"}),
+    "table": ('{"one": {"type": "memory"}}', {"one": {"type": "memory"}}),
+    "text": ("json", "json"),
+}
+"""Kind of a parameter -> what may stand in a variable, and what it means."""
+
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -34,6 +51,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def handler(**given: Any) -> dict[str, Any]:
+    """Return the resolved values of the handler's parameters."""
     return resolve(("handler",), given, where="here")
 
 
@@ -71,17 +89,10 @@ def test_every_parameter_can_be_set_by_its_environment_variable(
     parameter: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each variable in the table is read, and a value that makes sense is taken."""
-    sample = {
-        "choice": parameter.choices[-1] if parameter.choices else "",
-        "count": "77", "durability": '{"INFO": "memory", "ERROR": "process"}', "duration": "3 min", "flag": "yes",
-        "level": "WARNING", "levels": '{"log": "DEBUG"}', "names": "a.b, c", "number": "2.5", "path": "/some/where",
-        "size": "2 GiB", "strings": '{"name": "shop"}', "table": '{"one": {"type": "memory"}}', "text": "json",
-    }[parameter.kind]  # fmt: skip
-    expected = {
-        "count": 77, "durability": {20: "memory", 40: "process"}, "duration": 180.0, "flag": True, "level": 30,
-        "levels": {"log": "DEBUG"}, "names": ("a.b", "c"), "number": 2.5, "path": "/some/where", "size": 2 << 30,
-        "strings": {"name": "shop"}, "table": {"one": {"type": "memory"}},
-    }.get(parameter.kind, sample)  # fmt: skip
+    if parameter.kind == "choice":
+        sample = expected = parameter.choices[-1]
+    else:
+        sample, expected = SAMPLES[parameter.kind]
     monkeypatch.setenv(parameter.env, sample)
     assert resolve((parameter.section,), {}, where="here")[parameter.name] == expected
 
@@ -151,7 +162,7 @@ def test_wrong_pyproject_is_told_with_its_file(nowhere: Path) -> None:
     """An unknown key, or a file that is no TOML, is told with the file's path."""
     file = nowhere / "pyproject.toml"
     file.write_text("[tool.toolog]\nserialiser = 'json'\n")
-    with pytest.raises(ConfigError, match="pyproject.toml.*serializer"):
+    with pytest.raises(ConfigError, match=r"pyproject\.toml.*serializer"):
         handler()
     file.write_text("[tool.toolog")
     with pytest.raises(ConfigError, match="not readable as TOML"):

@@ -316,6 +316,11 @@ class SinkRunner(Loop):
         finally:
             self.leave()
 
+    def part(self, closing: type[Sink]) -> None:
+        """Leave the sink to the parent, in a forked child; one of the type ``closing`` is closed here."""
+        if isinstance(self._sink, closing):
+            _close_quietly(self._sink)
+
     def _close(self) -> None:
         sink, self._sink = self._sink, None
         if sink is not None:

@@ -24,6 +24,7 @@ from toolog.pipeline.outlet import Outlet
 from toolog.pipeline.purge import purge, with_file_limits
 from toolog.pipeline.runner import SinkRunner
 from toolog.sinks import Delivery, Sink
+from toolog.sinks.file import FileSink
 from toolog.spool import Frame, ShipperLock, SpoolReader
 from toolog.spool.segment import SUFFIX
 
@@ -238,7 +239,12 @@ class Shipping:
             self._other_ships = True  # whoever comes next
 
     def after_fork_in_child(self) -> None:
-        """Part from the parent's sinks without closing them: their connections are the parent's."""
+        """Part from the parent's sinks without closing them: their connections are the parent's.
+
+        A file is the exception: while its descriptor is open here, its lock would outlive the parent.
+        """
+        for runner in self.runners:
+            runner.part(FileSink)
         _abandoned.extend(self.runners)
         self.runners = []
         self._readers = []

@@ -1,0 +1,144 @@
+"""kill -9 at random moments, and who ships what a dead process left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.programs import arrived, assert_complete, ledger, run, start, waiting
+
+KILLS = int(os.environ.get("TOOLOG_KILLS", "5"))
+"""How many programs are killed: few by default, a hundred before a release."""
+
+EMIT_FOR_EVER = """
+log = attach(handler(sys.argv[2], **SINK))
+note = open_ledger()
+print("go", flush=True)
+number = int(sys.argv[1]) * 1_000_000
+while True:
+    log.info("%d", number)
+    note(number)
+    number += 1
+"""
+FILE = "SINK = {}\n"
+SQLITE = 'SINK = {"sinks": {"store": {"type": "sqlite", "path": "calls.db"}}}\n'
+
+
+def kill(folder: Path, script: str, life: int, mode: str, moment: float) -> None:
+    """Start a program and kill it ``moment`` seconds after its first record may come."""
+    program = start(script, folder, str(life), mode)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "go\n"
+    try:
+        program.communicate(timeout=moment)
+    except subprocess.TimeoutExpired:
+        program.send_signal(signal.SIGKILL)
+    program.communicate()
+    assert program.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_killed_programs_lose_nothing_and_store_nothing_twice(tmp_path: Path) -> None:
+    """What had returned before each kill is in the sink's file after the next start, each once, and little
+    else.
+    """
+    moments = random.Random(7)
+    for life in range(KILLS):
+        kill(tmp_path, FILE + EMIT_FOR_EVER, life, "process", moments.uniform(0.0, 0.3))
+    run("handler(); assert flush(50), stats()", tmp_path)
+    accepted, found = set(ledger(tmp_path)), arrived(tmp_path)
+    assert accepted <= set(found)
+    assert set(found.values()) <= {1}
+    # Each kill may have come between the record and its line in the ledger.
+    assert len(set(found) - accepted) <= KILLS
+    assert not waiting(tmp_path)
+
+
+@pytest.mark.slow
+def test_killed_programs_and_the_store(tmp_path: Path) -> None:
+    """The same holds for the SQLite store, counted by SQLite itself."""
+    import sqlite3
+
+    moments = random.Random(11)
+    for life in range(KILLS):
+        kill(tmp_path, SQLITE + EMIT_FOR_EVER, life, "process", moments.uniform(0.0, 0.3))
+    run(SQLITE + "handler(**SINK); assert flush(50), stats()", tmp_path)
+    with sqlite3.connect(tmp_path / "calls.db") as connection:
+        rows = [int(row[0]) for row in connection.execute("SELECT message FROM logs")]
+    connection.close()
+    accepted = set(ledger(tmp_path))
+    assert len(rows) == len(set(rows))
+    assert accepted <= set(rows)
+    assert len(set(rows) - accepted) <= KILLS
+
+
+def test_memory_durability_may_lose_but_never_repeats(tmp_path: Path) -> None:
+    """A kill takes what was still in the queue; what arrived was accepted, and arrived once."""
+    kill(tmp_path, FILE + EMIT_FOR_EVER, 0, "memory", 0.2)
+    run("handler(); assert flush(50), stats()", tmp_path)
+    found = arrived(tmp_path)
+    assert set(found.values()) <= {1}
+    assert len(set(found) - set(ledger(tmp_path))) <= 1
+
+
+def test_dead_segments_are_adopted_when_a_handler_starts(tmp_path: Path) -> None:
+    """A process that logs nothing at all ships what a dead one left, as soon as it has a handler."""
+    run(
+        """
+        log = attach(handler())
+        for number in range(20):
+            log.info("%d", number)
+        os._exit(0)
+        """,
+        tmp_path,
+    )
+    program = start("made = handler(); time.sleep(60)", tmp_path)
+    deadline = time.monotonic() + 30
+    while len(arrived(tmp_path)) < 20 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    program.kill()
+    program.communicate()
+    assert_complete(tmp_path, list(range(20)))
+
+
+def test_shipper_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """Of two programs on one directory one ships; when it is killed the other one goes on, and nothing comes
+    twice.
+    """
+    forever = """
+    log = attach(handler())
+    note = open_ledger(sys.argv[2])
+    number = int(sys.argv[1])
+    print("go", flush=True)
+    while not os.path.exists("stop"):
+        log.info("%d", number)
+        note(number)
+        number += 1
+        time.sleep(0.002)
+    assert flush(30), stats()
+    """
+    first = start(forever, tmp_path, "0", "first")
+    assert first.stdout is not None
+    first.stdout.readline()
+    second = start(forever, tmp_path, "1000000", "second")
+    assert second.stdout is not None
+    second.stdout.readline()
+    deadline = time.monotonic() + 30
+    while not any(number >= 1_000_000 for number in arrived(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    first.kill()
+    first.communicate()
+    (tmp_path / "stop").touch()
+    _, complaints = second.communicate(timeout=60)
+    assert second.returncode == 0, complaints
+    run("handler(); assert flush(30)", tmp_path)
+    accepted, found = {*ledger(tmp_path, "first"), *ledger(tmp_path, "second")}, arrived(tmp_path)
+    assert accepted <= set(found)
+    assert set(found.values()) <= {1}
+    assert len(set(found) - accepted) <= 1
