@@ -69,7 +69,7 @@ def test_a_module_is_patched_when_it_is_imported(seen: Collector, late: Path) ->
 def test_a_module_imported_later_looks_as_if_nobody_had_waited(seen: Collector, late: Path) -> None:
     """Its spec and loader are the real ones, also while its code runs."""
     (late / "latepkg" / "selfaware.py").write_text(
-        "LOADER = type(__spec__.loader).__name__, type(__loader__).__name__\nimport inspect\ndef f(): return 1\n"
+        "LOADER = type(__spec__.loader).__name__, type(__loader__).__name__\ndef f(): return 1\n"
     )
     instrument("latepkg.selfaware")
     module = importlib.import_module("latepkg.selfaware")
@@ -188,8 +188,8 @@ def test_a_frameworks_name_is_told_apart(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tools": [1]}, "tools takes globs"), ({"name": 3}, "name takes a text"), ({"name": ""}, "name takes"),
-        ({"nested": "yes"}, "nested takes True or False"), ({"exclude": "zzz"}, "exclude='zzz' matches nothing"),
+        ({"tools": [1]}, "tools takes globs"), ({"name": 3}, "name takes a text"), ({"name": ""}, "name"),
+        ({"nested": "yes"}, "nested takes True or False"), ({"exclude": "zzz"}, "exclude='zzz' matches"),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_refused(options: dict[str, Any], message: str) -> None:

@@ -207,6 +207,10 @@ class Instrumentation:
     ) -> None:
         self.undo()
 
+    def spots(self) -> list[Spot]:
+        """Return where the wrappers stand (for `doctor`)."""
+        return [*self._spots.values(), *self._adopted]
+
     @property
     def active(self) -> bool:
         """Whether it is in force (not undone)."""

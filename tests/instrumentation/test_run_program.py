@@ -1,0 +1,165 @@
+"""`toolog run`: the program cannot tell the difference, and its tools are recorded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+from tooling import write_package
+
+REPOSITORY = Path(__file__).parent.parent.parent
+
+RUN = """
+import logging, sys
+from toolog.instrumentation.runprogram import run_program
+
+class Show(logging.Handler):
+    def handle(self, record):
+        if record.toolog_event != "tool_instance":
+            document = record.document()
+            print("RECORD", document["tool_name"], document["input"], document["status"])
+        return True
+
+logger = logging.getLogger("toolog.calls")
+logger.addHandler(Show())
+logger.propagate = False
+logger.setLevel(logging.INFO)
+tools, module, program, *arguments = sys.argv[1:]
+sys.exit(run_program(program, arguments, module=module == "-m", tools=tools.split(",") if tools else ()))
+"""
+
+SELF = """
+import __main__, sys, json
+print(json.dumps([
+    sys.argv, sys.path[0], __name__, __file__, __package__, __spec__ and __spec__.name,
+    type(__loader__).__name__, __cached__, __main__.__dict__ is globals(), type(__builtins__).__name__,
+    sorted(k for k in globals() if k[0] == "_"),
+]))
+"""
+
+
+def start(folder: Path, *arguments: str, tools: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a program by our engine."""
+    runner = folder.parent / "runner.py"
+    runner.write_text(RUN)
+    return _call(folder, str(runner), tools, *arguments)
+
+
+def plain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the same program by python."""
+    return _call(folder, *arguments)
+
+
+def _call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TOOLOG_AUTOCONFIGURE": "0"},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a script, a package that can be run, and tools."""
+    write_package(
+        tmp_path,
+        "work",
+        {
+            "app.py": SELF,
+            "deep/app.py": SELF,
+            "pkg/__init__.py": "",
+            "pkg/__main__.py": SELF,
+            "pkg/sub.py": SELF,
+            "shop.py": "class Shop:\n    def buy(self, item, n=1): return n\ndef price(item): return 3\n",
+            "use.py": "import sys\nfrom shop import Shop, price\nprint(price('a') + Shop().buy('b'))\n",
+        },
+    )
+    with zipfile.ZipFile(tmp_path / "work" / "app.zip", "w") as archive:
+        archive.writestr("__main__.py", SELF)
+    return tmp_path / "work"
+
+
+@pytest.mark.parametrize(
+    ("flags", "program"),
+    [("", "app.py"), ("", "deep/app.py"), ("-m", "pkg"), ("-m", "pkg.sub"), ("", "pkg"), ("", "app.zip")],
+)
+def test_the_program_finds_everything_as_python_lays_it(folder: Path, flags: str, program: str) -> None:
+    """sys.argv, sys.path and every name of __main__ are the same as without us."""
+    expected = plain(folder, *flags.split(), program, "one", "--two")
+    found = start(folder, flags, program, "one", "--two")
+    assert expected.returncode == 0
+    assert (found.stdout, found.returncode, found.stderr) == (expected.stdout, 0, "")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sys, atexit; atexit.register(print, 'bye'); sys.exit(7)", "raise SystemExit('words')",
+        "def f():\n    raise ExceptionGroup('deep', [OSError(1)])\nf()", "syntax error here",
+        "import absent_module",
+    ],
+)  # fmt: skip
+def test_exit_codes_and_errors_are_pythons(folder: Path, source: str) -> None:
+    """Exit code, output and traceback are those of python itself."""
+    (folder / "ends.py").write_text(source + "\n")
+    expected = plain(folder, "ends.py")
+    found = start(folder, "", "ends.py")
+    assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+    assert found.stderr.replace("\r", "") == expected.stderr.replace("\r", "")
+
+
+def test_ctrl_c_ends_with_130(folder: Path) -> None:
+    """A KeyboardInterrupt is shown as python shows it, and the exit code is the shell's for it."""
+    (folder / "ends.py").write_text("raise KeyboardInterrupt\n")
+    found = start(folder, "", "ends.py")
+    assert found.returncode == 130
+    assert found.stderr.endswith("KeyboardInterrupt\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "program", "code", "words"),
+    [
+        ("", "absent.py", 2, "absent.py': No such file"),
+        ("-m", "absent_module", 1, "no module named absent_module"),
+    ],
+)
+def test_a_program_that_is_not_there(folder: Path, flags: str, program: str, code: int, words: str) -> None:
+    """The exit code is python's, and one line says what is missing."""
+    found = start(folder, flags, program)
+    assert found.returncode == code
+    assert words in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_tools_are_instrumented_before_the_program_imports_them(folder: Path) -> None:
+    """`from shop import price` in the program gets what is recorded already."""
+    found = start(folder, "", "use.py", tools="shop")
+    assert found.stdout.splitlines() == [
+        "RECORD price {'item': 'a'} success",
+        "RECORD Shop.buy {'item': 'b', 'n': 1} success",
+        "4",
+    ]
+    assert (found.returncode, found.stderr) == (0, "")
+    only = start(folder, "", "use.py", tools="shop.Shop.buy")
+    assert only.stdout.splitlines() == ["RECORD Shop.buy {'item': 'b', 'n': 1} success", "4"]
+
+
+def test_objects_of_main_can_be_pickled_and_sent_to_processes(folder: Path) -> None:
+    """__main__ stays in place, so classes and functions of the program pickle, also for spawned processes."""
+    (folder / "pickles.py").write_text(
+        textwrap.dedent("""
+            import multiprocessing, pickle
+            class Thing: pass
+            def twice(n): return 2 * n
+            if __name__ == "__main__":
+                assert type(pickle.loads(pickle.dumps(Thing()))) is Thing
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    print(pool.map(twice, [1, 2]))
+        """)
+    )
+    found = start(folder, "", "pickles.py")
+    assert (found.stdout, found.stderr, found.returncode) == ("[2, 4]\n", "", 0)

@@ -1,0 +1,157 @@
+"""`@toolog.tool`: one's own functions, methods and classes as tools."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import pickle
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from tooling import calls, instances, names, watching
+
+from tests.helpers import Collector
+from toolog.errors import ConfigError
+from toolog.instrumentation.entry import instrument, tool
+
+
+@pytest.fixture
+def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
+    with watching() as collector:
+        yield collector
+
+
+@tool
+def add(a: int, b: int = 2) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool(name="weather")
+async def forecast(city: str) -> str:
+    """Tell the weather."""
+    return f"sunny in {city}"
+
+
+class Kit:
+    @tool
+    def run(self, n: int) -> int:
+        return n
+
+    @tool
+    @staticmethod
+    def plain(n: int) -> int:
+        return n
+
+    @classmethod
+    @tool
+    def made(cls, n: int) -> str:
+        return f"{cls.__name__}{n}"
+
+    @tool(name="kit_build")
+    @classmethod
+    def build(cls) -> Kit:
+        return cls()
+
+    @tool
+    async def stream(self, n: int) -> AsyncIterator[int]:
+        for i in range(n):
+            yield i
+
+
+class SubKit(Kit):
+    pass
+
+
+def test_a_decorated_function_is_recorded_under_its_name(seen: Collector) -> None:
+    """With and without a name, sync and async; arguments by name, defaults filled in."""
+    assert add(1) == 3
+    assert asyncio.run(forecast("Bern")) == "sunny in Bern"
+    first, second = calls(seen)
+    assert (first["tool_name"], first["input"], first["output"]) == ("add", {"a": 1, "b": 2}, 3)
+    assert (second["tool_name"], second["output"]) == ("weather", "sunny in Bern")
+
+
+def test_decorated_methods_of_all_kinds(seen: Collector) -> None:
+    """Methods are named Class.method, get their own class, and are tied to their instance."""
+
+    async def drain(kit: Kit) -> list[int]:
+        return [item async for item in kit.stream(2)]
+
+    kit = SubKit()
+    assert (kit.run(1), Kit.plain(2), SubKit.made(3), type(SubKit.build())) == (1, 2, "SubKit3", SubKit)
+    assert asyncio.run(drain(kit)) == [0, 1]
+    found = calls(seen)
+    assert [item["tool_name"] for item in found] == [
+        "Kit.run",
+        "Kit.plain",
+        "Kit.made",
+        "kit_build",
+        "Kit.stream",
+    ]
+    assert found[0]["instance_id"] == found[4]["instance_id"]
+    assert found[0]["input"] == {"n": 1}
+    assert found[2]["input"] == {"n": 3}
+
+
+def test_a_decorated_class_is_instrumented_in_place(seen: Collector) -> None:
+    """The class stays the very same class; its configuration is captured."""
+
+    class Plain:
+        def __init__(self, city: str = "Bern") -> None:
+            self.city = city
+
+        def get(self) -> str:
+            return self.city
+
+    assert tool(Plain) is Plain
+    Plain("Rome").get()
+    assert [made["config"] for made in instances(seen)] == [{"city": "Rome"}]
+    assert names(seen) == ["Plain.get"]
+
+
+def test_decorating_twice_and_instrumenting_the_module_makes_one_record(seen: Collector) -> None:
+    """What is a tool already stays one; undoing an instrumentation leaves the decorator in force."""
+    import sys
+
+    assert tool(add) is add
+    made = instrument([sys.modules[__name__].add, Kit])
+    add(1)
+    Kit().run(1)
+    assert names(seen) == ["add", "Kit.run"]
+    made.undo()
+    add(1)
+    assert names(seen) == ["add"]
+
+
+def test_a_decorated_function_looks_and_copies_like_the_plain_one(seen: Collector) -> None:
+    """Signature, docstring, kind, copy and pickle are as before."""
+    assert str(inspect.signature(add)) == "(a: 'int', b: 'int' = 2) -> 'int'"
+    assert add.__doc__ == "Add two numbers."
+    assert inspect.iscoroutinefunction(forecast)
+    assert inspect.isasyncgenfunction(Kit.stream)
+    assert copy.deepcopy(add) is add
+    assert pickle.loads(pickle.dumps(add)) is add
+
+
+@pytest.mark.parametrize("wrong", [3, "add", None.__class__, len])
+def test_what_is_neither_function_nor_class_is_refused(wrong: Any) -> None:
+    """The error says what the decorator takes; a C type or function has nothing to wrap."""
+    if isinstance(wrong, type):
+        assert tool(wrong) is wrong
+    else:
+        with pytest.raises(ConfigError, match="takes a function or a class"):
+            tool(wrong)
+    with pytest.raises(ConfigError, match="name takes a text"):
+        tool(name=3)  # type: ignore[call-overload]
+
+
+def test_there_is_no_guard_option_yet() -> None:
+    """An option that would be ignored is not accepted."""
+    with pytest.raises(TypeError, match="guard"):
+        tool(guard=object())  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="guard"):
+        instrument(Kit, guard=object())  # type: ignore[call-arg]

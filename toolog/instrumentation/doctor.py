@@ -1,0 +1,334 @@
+"""What is and is not instrumented in this process, and why there may be no records.
+
+`diagnose` looks for the usual causes, each told as a `Finding` with what to do about it:
+
+    nothing instrumented      nobody called instrument, and the configuration names nothing
+    waiting                   the module was never imported, or its name is misspelt
+    imported too early        a list, closure or bound method elsewhere holds the plain function
+    patched over              somebody put something else where our wrapper stood (a mock, another tracer)
+    replaced                  the module was reloaded or replaced after it was instrumented
+    C code                    C types and functions cannot be wrapped
+    lazy module               names that are not loaded yet were not looked at
+    left out                  globs, private names, other packages' names
+    level                     the level of ``toolog.calls`` or of a tool hides successes or everything
+    disabled logger           ``dictConfig`` with ``disable_existing_loggers`` (its default), logging.disable
+    no handler                records go nowhere
+    troubles                  recording itself failed, and was contained
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+from toolog import counters
+from toolog.errors import ToologError
+from toolog.instrumentation import imports
+from toolog.instrumentation.discover import Choice, Found, Tool
+from toolog.instrumentation.entry import Instrumentation, active
+from toolog.instrumentation.kinds import module_vars, object_vars
+from toolog.instrumentation.patch import Spot, spot_at
+from toolog.instrumentation.targets import Target, resolve, search
+from toolog.levels import ROOT
+
+
+class Finding(NamedTuple):
+    """One thing worth knowing: ``kind`` is ok, note or problem; ``cause`` a short name; ``advice`` what to
+    do."""
+
+    kind: str
+    cause: str
+    subject: str
+    text: str
+    advice: str = ""
+
+
+class Diagnosis:
+    """What `diagnose` found; its text is ready to be printed."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self.findings = findings
+
+    @property
+    def problems(self) -> list[Finding]:
+        """The findings that explain why records are missing."""
+        return [finding for finding in self.findings if finding.kind == "problem"]
+
+    def __str__(self) -> str:
+        marks = {"ok": "+", "note": "-", "problem": "!"}
+        lines = []
+        for finding in self.findings:
+            lines.append(f"{marks[finding.kind]} {finding.subject}: {finding.text}")
+            if finding.advice:
+                lines.append(f"    {finding.advice}")
+        count = len(self.problems)
+        lines.append(f"{count} problem{'' if count == 1 else 's'} found" if count else "no problem found")
+        return "\n".join(lines)
+
+
+def diagnose(*targets: Any, load: bool = False) -> Diagnosis:
+    """Look for what keeps tool calls from being recorded.
+
+    Without ``targets`` it looks at what is instrumented in this process. With targets (in any shape that
+    `instrument` takes) it also tells what each of their tools would be, or is; ``load`` imports those that
+    are dotted names. Changes nothing. Raises ConfigError for what cannot be a target.
+    """
+    findings: list[Finding] = []
+    made = active()
+    if not made and not targets:
+        findings.append(
+            Finding(
+                "problem", "nothing instrumented", "toolog", "nothing is instrumented in this process",
+                "call toolog.instrument(module) early, or start the program by `toolog run` with "
+                "[tool.toolog] instrument = [...]",
+            )
+        )  # fmt: skip
+    for item in made:
+        findings += _look_at(item)
+    for target in targets:
+        for resolved in _resolve(target, load, findings):
+            findings += _look_ahead(resolved)
+    findings += _logging()
+    findings += _own_troubles()
+    return Diagnosis(findings)
+
+
+def _resolve(target: Any, load: bool, findings: list[Finding]) -> list[Target]:
+    if load and isinstance(target, str):
+        name = target.replace(":", ".")
+        while name:
+            try:
+                importlib.import_module(name)
+                break
+            except ModuleNotFoundError as error:
+                if error.name is None or not name.startswith(error.name):
+                    findings.append(_failed(target, error))
+                    return []
+                name = name.rpartition(".")[0]
+            except Exception as error:
+                findings.append(_failed(target, error))
+                return []
+    try:
+        return resolve(target)
+    except ToologError as error:
+        findings.append(Finding("problem", "target", str(target), str(error)))
+        return []
+
+
+def _failed(target: str, error: Exception) -> Finding:
+    text = f"its import fails with {type(error).__name__}: {error}"
+    return Finding("problem", "import", target, text, "it is instrumented once it can be imported")
+
+
+def _look_at(made: Instrumentation) -> Iterator[Finding]:
+    if made.wrapped:
+        yield Finding("ok", "wrapped", made.label, f"{len(made.wrapped)} tools: {_few(made.wrapped)}")
+    elif not made.waiting:
+        yield Finding(
+            "problem", "nothing found", made.label, "holds no tools; see below for what was skipped"
+        )
+    for name in made.waiting:
+        found = imports.can_be_found(name.partition(".")[0])
+        yield Finding(
+            "note" if found else "problem", "waiting", name,
+            "waits for its import" if found else "waits for its import, but no such module can be found",
+            "nothing has imported it yet" if found else "check the name, and that the package is installed",
+        )  # fmt: skip
+    spots = made.spots()
+    for spot in spots:
+        yield from _check_spot(spot)
+    yield from _held_elsewhere(spots)
+    yield from _skipped(made.skipped)
+
+
+def _check_spot(spot: Spot) -> Iterator[Finding]:
+    name = f"{getattr(spot.holder, '__name__', type(spot.holder).__name__)}.{spot.attribute}"
+    now = spot.current()
+    if now is spot.placed:
+        if isinstance(spot.holder, ModuleType):
+            loaded = sys.modules.get(module_vars(spot.holder).get("__name__", ""))
+            if loaded is not None and loaded is not spot.holder:
+                yield Finding(
+                    "problem", "replaced", name, "its module was imported again under the same name",
+                    "call instrument again after whatever replaces modules",
+                )  # fmt: skip
+        return
+    if now is spot.raw or type(now) is type(spot.raw):
+        text = "the plain function stands here again: the module was reloaded, or a patch was ended over ours"
+        yield Finding("problem", "replaced", name, text, "call instrument again")
+    else:
+        text = f"a {type(now).__name__} stands where our wrapper stood"
+        yield Finding("problem", "patched over", name, text, "instrument after whatever patches it (a mock?)")
+
+
+def _held_elsewhere(spots: Iterable[Spot]) -> Iterator[Finding]:
+    """Tell who holds plain functions that were taken before they were wrapped: one pass of the garbage
+    collector."""
+    originals = {id(spot.raw): spot for spot in spots if spot.current() is spot.placed}
+    if not originals:
+        return
+    ours = {id(spot) for spot in originals.values()}
+    told = set()
+    for holder in gc.get_referrers(*[spot.raw for spot in originals.values()]):
+        if id(holder) in ours or isinstance(holder, FrameType) or holder is originals:
+            continue
+        if type(holder).__module__.startswith("toolog."):
+            continue
+        for spot, where in _what_it_holds(holder, originals):
+            name = f"{getattr(spot.holder, '__name__', type(spot.holder).__name__)}.{spot.attribute}"
+            if (name, where) not in told:
+                told.add((name, where))
+                yield Finding(
+                    "problem", "imported too early", name, f"{where} holds the plain function",
+                    "instrument before that is filled: at the top of the program, or by `toolog run`",
+                )  # fmt: skip
+
+
+def _what_it_holds(holder: Any, originals: dict[int, Spot]) -> Iterator[tuple[Spot, str]]:
+    kind = type(holder)
+    if kind in (list, set, frozenset):
+        for value in list(holder):
+            if id(value) in originals:
+                yield originals[id(value)], f"a {kind.__name__}"
+    elif kind is dict:
+        if any(key in holder for key in ("_self_raw", "__wrapped__")):
+            return  # a wrapper's own notes
+        for key, value in list(holder.items()):
+            if id(value) in originals and not _is_namespace(holder):
+                yield originals[id(value)], f"a dict under {str(key)[:40]!r}"
+    elif kind.__name__ == "method":
+        if id(holder.__func__) in originals:
+            yield originals[id(holder.__func__)], f"a bound method of {type(holder.__self__).__name__}"
+    elif kind.__name__ == "cell" and id(holder.cell_contents) in originals:
+        yield originals[id(holder.cell_contents)], "a closure"
+    elif kind.__name__ == "partial" and id(holder.func) in originals:
+        yield originals[id(holder.func)], "a functools.partial"
+
+
+def _is_namespace(holder: dict[Any, Any]) -> bool:
+    return any(
+        object_vars(module) is holder
+        for module in list(sys.modules.values())
+        if isinstance(module, ModuleType)
+    ) or ("__module__" in holder and "__dict__" in holder)
+
+
+def _look_ahead(target: Target) -> Iterator[Finding]:
+    if target.kind == "pending":
+        found = imports.can_be_found(target.value.partition(".")[0])
+        text = "is not imported yet" if found else "cannot be found"
+        advice = (
+            "it will be instrumented when it is imported" if found else "check the name and the installation"
+        )
+        yield Finding("note" if found else "problem", "waiting", target.label, text, advice)
+        return
+    found_tools = Found()
+    search(target, Choice(), found_tools, name=None, nested=None)
+    if not found_tools.tools:
+        yield Finding(
+            "problem", "nothing found", target.label, "holds no tools", "name the module that defines them"
+        )
+    done = [tool.name for tool in found_tools.tools if _is_done(tool)]
+    todo = [tool.name for tool in found_tools.tools if not _is_done(tool)]
+    if done:
+        yield Finding("ok", "wrapped", target.label, f"{len(done)} tools are instrumented: {_few(done)}")
+    if todo:
+        yield Finding(
+            "note", "not wrapped", target.label, f"{len(todo)} tools are not instrumented: {_few(todo)}"
+        )
+    yield from _skipped(found_tools.skipped)
+
+
+def _is_done(tool: Tool) -> bool:
+    return spot_at(tool.holder, tool.attribute) is not None
+
+
+def _skipped(skipped: Iterable[Any]) -> Iterator[Finding]:
+    for name, reason in skipped:
+        cause = "left out"
+        if reason.startswith(("C type", "function written in C")):
+            cause = "C code"
+        elif reason.startswith("lazy module"):
+            cause = "lazy module"
+        elif "held by no module" in reason:
+            cause = "not reachable"
+        yield Finding("problem" if cause == "not reachable" else "note", cause, name, reason)
+
+
+def _logging() -> Iterator[Finding]:
+    root = logging.getLogger(ROOT)
+    below = logging.root.manager.disable
+    if below >= logging.INFO:
+        yield Finding(
+            "problem", "disabled logger", "logging", f"logging.disable({below}) is in force",
+            "call logging.disable(logging.NOTSET)",
+        )  # fmt: skip
+    level = root.getEffectiveLevel()
+    if level > logging.INFO:
+        hidden = "successful calls are" if level <= logging.ERROR else "all calls are"
+        where = next(
+            (f"{key}={os.environ[key]}" for key in ("TOOLOG_LEVEL", "LOG_LEVEL") if key in os.environ), ""
+        )
+        yield Finding(
+            "problem", "level", ROOT, f"its level is {logging.getLevelName(level)}, so {hidden} not recorded",
+            f"toolog.set_level('INFO'){f' (it came from {where})' if where else ''}",
+        )  # fmt: skip
+    silenced = [
+        name for name, logger in list(logging.root.manager.loggerDict.items())
+        if isinstance(logger, logging.Logger) and logger.disabled and (name + ".").startswith(ROOT + ".")
+    ]  # fmt: skip
+    if silenced:
+        yield Finding(
+            "problem", "disabled logger", ROOT,
+            f"{len(silenced)} of its loggers are disabled: {_few(silenced)}",
+            "give dictConfig 'disable_existing_loggers': False, or instrument after it",
+        )  # fmt: skip
+    raised = [
+        name for name, logger in list(logging.root.manager.loggerDict.items())
+        if isinstance(logger, logging.Logger) and name.startswith(ROOT + ".") and logger.level > logging.INFO
+    ]  # fmt: skip
+    if raised:
+        yield Finding("note", "level", ROOT, f"{len(raised)} tools have a level of their own: {_few(raised)}")
+    if not _reaches_a_handler(root):
+        off = os.environ.get("TOOLOG_AUTOCONFIGURE") == "0"
+        yield Finding(
+            "problem" if off else "note", "no handler", ROOT, "no logging handler receives the records yet",
+            "TOOLOG_AUTOCONFIGURE=0 is set: call toolog.configure() or add a ToologHandler" if off
+            else "the first record brings up the development profile; toolog.configure() brings up another",
+        )  # fmt: skip
+
+
+def _reaches_a_handler(logger: logging.Logger) -> bool:
+    here: logging.Logger | None = logger
+    while here is not None:
+        if any(not isinstance(handler, logging.NullHandler) for handler in here.handlers):
+            return True
+        if not here.propagate:
+            return False
+        here = here.parent
+    return False
+
+
+def _own_troubles() -> Iterator[Finding]:
+    for labels, number in counters.table("internal").items():
+        reason = dict(labels).get("reason", "?")
+        yield Finding(
+            "problem", "troubles", "toolog", f"{number} times contained while recording: {reason}",
+            "the logger toolog.internal tells the kind of error",
+        )  # fmt: skip
+    number = counters.value("reentrant")
+    if number:
+        yield Finding(
+            "note", "reentrant", "toolog", f"{number} calls made by recording itself were not recorded"
+        )
+
+
+def _few(names: Iterable[str], most: int = 6) -> str:
+    listed = list(names)
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
