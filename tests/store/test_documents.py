@@ -24,7 +24,10 @@ LEAVES = (
 )
 DATA = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc\n\"'é", max_size=4), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("ab\n\"'é", max_size=4), inner, max_size=3)
+    ),
+    max_leaves=12,
 )
 NAMES = st.sampled_from([*(name for name in FIELDS if name not in ("record_id", "event")), "a_later_field"])
 

@@ -83,10 +83,11 @@ def moment(value: str | float | datetime, where: str = "since") -> str:
                 "nor a duration before now ('15 min')"
             ) from None
     elif isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+        is_past = value < 0
         try:
             value = datetime.fromtimestamp(value, UTC)
         except (OverflowError, OSError, ValueError):
-            return _FIRST if value < 0 else _LAST
+            return _FIRST if is_past else _LAST
     if not isinstance(value, datetime):
         raise ConfigError(f"{where}: {value!r} is no time")
     if value.tzinfo is None:
