@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames
 from toolog.spool.frame import HEAD_SIZE, MARK, build, salt_of, scan
 
-MUTATIONS = int(os.environ.get("TOOLOG_MUTATIONS", "400"))
+MUTATIONS = int(os.environ.get("TOOLOG_MUTATIONS", "150"))
 Drain = Callable[[SpoolReader], list[Frame]]
 NAME = "20200101T000000000001Z_host_1_0123456789ab_000001"
 

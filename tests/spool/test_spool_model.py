@@ -227,5 +227,5 @@ class SpoolMachine(RuleBasedStateMachine):
         shutil.rmtree(self.directory.parent)
 
 
-SpoolMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+SpoolMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestSpoolModel = SpoolMachine.TestCase

@@ -530,6 +530,15 @@ def test_append_while_this_thread_creates_a_segment_does_not_wait(
     writer.sync()
 
 
+def test_creating_a_segment_waits_for_no_lock_of_the_standard_library(directory: Path) -> None:
+    """A signal handler or a forked child gets through while a lock of strptime's is held for ever."""
+    import _strptime
+
+    with _strptime._cache_lock:  # type: ignore[attr-defined]
+        SpoolWriter(directory).append(20, 0, b"x")
+    assert payloads(directory) == [b"x"]
+
+
 def test_a_torn_write_of_one_thread_does_not_harm_another_threads_frame(
     directory: Path, monkeypatch: pytest.MonkeyPatch, drain: Drain
 ) -> None:

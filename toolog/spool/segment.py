@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import errno
 import fcntl
+import functools
 import json
 import os
 import re
@@ -64,8 +65,13 @@ class SegmentName:
     @property
     def created_ns(self) -> int:
         """The time of creation in nanoseconds of the Unix epoch (with microseconds)."""
-        moment = time.strptime(self.stamp[:15], "%Y%m%dT%H%M%S")
-        return calendar.timegm(moment) * 1_000_000_000 + int(self.stamp[15:21]) * 1000
+        # Not by strptime: it takes a lock, for which a signal handler or a forked child would wait for ever.
+        year, month, day, hour, minute, second = (
+            int(self.stamp[at : at + width])
+            for at, width in ((0, 4), (4, 2), (6, 2), (9, 2), (11, 2), (13, 2))
+        )
+        seconds = calendar.timegm((year, month, day, hour, minute, second))
+        return seconds * 1_000_000_000 + int(self.stamp[15:21]) * 1000
 
     @property
     def date(self) -> str:
@@ -92,6 +98,7 @@ def host_name() -> str:
     return re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:40] or "host"
 
 
+@functools.cache
 def boot_id() -> str:
     """Return the kernel's id of this boot, or "" where there is none."""
     try:
