@@ -32,7 +32,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from recorders import LARGE, RECORDERS, SECRET, SMALL, Bench
+from recorders import LARGE, NOTE, RECORDERS, SMALL, Bench
 
 CALLS = {"small": 20_000, "4 kB": 10_000, "8 threads": 16_000, "asyncio": 10_000, "paced": 5_000}
 QUICK = {"small": 5_000, "4 kB": 3_000, "8 threads": 4_000, "asyncio": 3_000, "paced": 2_000}
@@ -47,7 +47,7 @@ def call_often(bench: Bench, calls: int) -> None:
         if number % 100:
             tool(sku="A-1001", amount=number)
         else:
-            tool(sku="A-1001", amount=number, password=SECRET)
+            tool(sku="A-1001", amount=number, note=NOTE)
 
 
 def call_in_threads(bench: Bench, calls: int) -> list[int]:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 SECRET = "hunter2" + "-of-the-bench"
-"""What stands under the key `password` of every hundredth input; no recorder of ours may let it through."""
+NOTE = f"ring twice; password={SECRET}"
+"""What stands in every hundredth input; no recorder of ours may let the secret through."""
 
 SMALL = {"sku": "A-1001", "free": 12, "price": 19.9, "ok": True}
 LARGE = {
@@ -41,11 +42,11 @@ class Shop:
     def __init__(self, result: dict[str, Any]) -> None:
         self.result = result
 
-    def find(self, sku: str, amount: int = 1, password: str | None = None) -> dict[str, Any]:
+    def find(self, sku: str, amount: int = 1, note: str = "") -> dict[str, Any]:
         """Return the stock of an article."""
         return self.result
 
-    async def afind(self, sku: str, amount: int = 1, password: str | None = None) -> dict[str, Any]:
+    async def afind(self, sku: str, amount: int = 1, note: str = "") -> dict[str, Any]:
         """Return the stock of an article, without blocking."""
         return self.result
 

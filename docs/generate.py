@@ -117,8 +117,28 @@ def _fenced(text: str, kind: str = "text") -> str:
     return f"```{kind}\n{text.strip(chr(10))}\n```\n"
 
 
+def write_configuration() -> str:
+    """Return the page of all parameters, from their table."""
+    from toolog.settings import reference
+
+    return reference.write()
+
+
+def write_record() -> str:
+    """Return the page of the record, from the schema."""
+    sys.path.insert(0, str(HERE))
+    try:
+        import record_page
+    finally:
+        sys.path.remove(str(HERE))
+    text: str = record_page.write_record()
+    return text
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "reference/cli.md": write_cli,
+    "reference/configuration.md": write_configuration,
+    "reference/record.md": write_record,
     "reference/errors.md": write_errors,
     "reference/api.md": write_api,
 }

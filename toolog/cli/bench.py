@@ -27,24 +27,29 @@ RESULTS = {"small": SMALL, "4 kB": LARGE}
 @click.option("--calls", default=2000, show_default=True, type=click.IntRange(100), help="Calls a round.")
 @json_option
 def command(calls: int, as_json: bool) -> None:
-    """Measure what a recorded call costs its caller, and what a record takes in each serializer.
+    """Measure what a recorded call costs its caller, and what serializing a record costs.
 
     A call of a tool is timed bare (through a hand-written closure), with its level off, and with memory and
     process durability, in turns; the figure is the median of the rounds. Nothing of it touches your own
-    store or configuration. The comparison with other recorders is benchmarks/overhead.py of the source tree.
+    store or configuration. Serialization libraries are those that are installed. The comparison with other
+    recorders is benchmarks/overhead.py of the source tree.
 
     \b
     Example:
       toolog bench --calls 5000
     """
+    import toolog
+    from toolog.report import bench_serialization
+
     with tempfile.TemporaryDirectory(prefix="toolog-bench-") as folder:
         rows = list(_measure(Path(folder), calls, quiet=as_json))
-        sizes = list(_measure_serializers(Path(folder)))
+        toolog.flush(60)
+    result = bench_serialization.run(rounds=ROUNDS)
     if as_json:
-        print_json({"calls": calls, "rounds": ROUNDS, "calls_us": rows, "serializers": sizes})
+        print_json({"calls": calls, "rounds": ROUNDS, "calls_us": rows, "serialization": result.to_dict()})
         return
-    _print_rows("one call, microseconds for the caller", rows)
-    _print_rows("one record", sizes)
+    _print_rows(rows)
+    click.echo(bench_serialization.table(result))
 
 
 def _measure(folder: Path, calls: int, *, quiet: bool) -> Iterator[dict[str, Any]]:
@@ -98,42 +103,6 @@ def _tool(kind: str, result: dict[str, Any], folder: Path) -> Callable[..., Any]
     return instrumented
 
 
-def _measure_serializers(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield encode and decode times and sizes of the records that were just made."""
-    import msgpack
-    import zstandard
-
-    import toolog
-    from toolog import serializers
-
-    toolog.flush(60)
-    unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, max_buffer_size=0)
-    unpacker.feed((folder / "calls.msgpack").read_bytes())
-    every = [record for record in unpacker if record["event"] == "tool_call_success"]
-    records = every[:: max(1, len(every) // 300)][:300]
-    for name in ("json", "msgpack"):
-        serializer = serializers.get(name)
-        encoded = [serializer.dumps(record) for record in records]
-        yield {
-            "serializer": name,
-            "encode us": _time_each(serializer.dumps, records),
-            "decode us": _time_each(serializer.loads, encoded),
-            "bytes": round(sum(map(len, encoded)) / len(encoded)),
-            "bytes, zstd": round(len(zstandard.compress(b"".join(encoded), 3)) / len(encoded)),
-        }
-
-
-def _time_each(function: Callable[[Any], Any], values: list[Any]) -> float:
-    """Return the median microseconds of one call over several passes."""
-    passes = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter_ns()
-        for value in values:
-            function(value)
-        passes.append((time.perf_counter_ns() - began) / len(values) / 1000)
-    return round(statistics.median(passes), 2)
-
-
 @contextlib.contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[], None]]:
     """Show a progress bar on a terminal's stderr, nothing in a pipe; gives the function that moves it on."""
@@ -145,10 +114,11 @@ def _progress(quiet: bool) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-def _print_rows(title: str, rows: list[dict[str, Any]]) -> None:
+def _print_rows(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    click.echo("one call, microseconds for the caller; x is the ratio to the closure")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for position, column in enumerate(rows[0]):
         table.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:

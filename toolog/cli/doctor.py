@@ -13,6 +13,7 @@ import click
 
 from toolog.cli.common import FOUND_FAULTS, configured, find_store, json_option, print_json_lines, print_lines
 from toolog.errors import ConfigError
+from toolog.levels import ROOT, set_level
 from toolog.sinks import lines
 
 if TYPE_CHECKING:
@@ -82,14 +83,18 @@ def _configuration() -> Iterator[Finding]:
     try:
         from toolog.profiles import dict_config
 
-        options = dict_config()["handlers"]["toolog"]
+        config = dict_config()
     except ConfigError as error:
         yield Finding(
             "problem", "configuration", "configuration", str(error), "nothing is recorded until it is right"
         )
         return
+    options, level = config["handlers"]["toolog"], config["loggers"][ROOT]["level"]
+    set_level(level)  # what the program would have; whether it hides calls is told below
     sinks = ", ".join(options["sinks"]) or "none"
-    yield Finding("ok", "configuration", "configuration", f"can be used; its sinks are {sinks}")
+    yield Finding(
+        "ok", "configuration", "configuration", f"can be used; its level is {level}, its sinks are {sinks}"
+    )
     for subject, path in (("store", find_store(None)), ("spool", Path(configured("handler", "spool.path")))):
         place = next((one for one in (path, *path.absolute().parents) if one.exists()), path)
         if os.access(place, os.W_OK):
