@@ -321,3 +321,73 @@ def test_trio_runs_them() -> None:
         "wait success 0",
         "numbers closed [0, 1, 2]",
     ]
+
+
+def test_the_collector_may_run_anywhere() -> None:
+    """With a garbage collection at every allocation, whose finalizers call tools, nothing crashes or is told.
+
+    On CPython 3.11 such a finalizer inside ContextVar.set frees the mapping in use (python/cpython#148891).
+    """
+    out = run("""
+        import asyncio, gc
+        from collections import Counter
+        from watching import tool, watch
+
+        @tool
+        def touch():
+            pass
+
+        class Cycle:
+            def __init__(self):
+                self.me = self
+            def __del__(self):
+                touch()
+
+        @tool
+        def lines():
+            for number in range(3):
+                Cycle()
+                yield number
+
+        @tool
+        async def wait():
+            Cycle()
+            await asyncio.sleep(0)
+
+        @tool
+        async def numbers():
+            for number in range(3):
+                Cycle()
+                await asyncio.sleep(0)
+                yield number
+
+        async def use():
+            async for _ in numbers():
+                Cycle()
+            async for _ in numbers():
+                break
+            await wait()
+
+        async def main():
+            asyncio.get_running_loop().slow_callback_duration = 60
+            await asyncio.gather(*[use() for _ in range(20)])
+
+        with watch() as records:
+            gc.set_threshold(1, 1, 1)
+            for _ in range(20):
+                list(lines())
+                next(lines())
+            asyncio.run(main())
+            gc.set_threshold(700, 10, 10)
+            gc.collect()
+        found = Counter((record["tool_name"], record["status"]) for record in records)
+        assert found.pop(("touch", "success")) > 50
+        print(*sorted(found.items()), sep="\\n")
+    """)
+    assert out.splitlines() == [
+        "(('lines', 'closed'), 20)",
+        "(('lines', 'success'), 20)",
+        "(('numbers', 'closed'), 20)",
+        "(('numbers', 'success'), 20)",
+        "(('wait', 'success'), 20)",
+    ]
