@@ -21,24 +21,42 @@ NOTE = "<!-- Written by docs/generate.py; change the code, not this page. -->\n\
 
 
 def write_cli() -> str:
-    """Return the page of the command line: what each command's `--help` says, and the exit codes."""
+    """Return the page of the command line: what each command does, its options, an example."""
     import toolog.cli
     from toolog.cli.group import COMMANDS, root
 
-    parts = [NOTE, "# Command line\n\n", _fenced(_help_of(root, "toolog", None))]
+    parts = [NOTE, "# Command line\n\n", f"{root.help}\n\n| command | |\n|---|---|\n"]
+    parts += [f"| [`toolog {name}`](#toolog-{name}) | {short} |\n" for name, short in COMMANDS.items()]
     codes = inspect.cleandoc(toolog.cli.__doc__ or "").partition("Exit codes")[2]
     parts.append("\n## Exit codes\n\n" + _fenced(inspect.cleandoc(codes.partition("\n\n")[2])))
-    with click.Context(root, info_name="toolog", terminal_width=100) as above:
-        for name in COMMANDS:
-            command = root.get_command(above, name)
-            assert command is not None
-            parts.append(f"\n## toolog {name}\n\n" + _fenced(_help_of(command, name, above)))
+    above = click.Context(root, info_name="toolog")
+    for name in COMMANDS:
+        command = root.get_command(above, name)
+        assert command is not None
+        parts += _describe(command, name)
     return "".join(parts)
 
 
-def _help_of(command: click.Command, name: str, above: click.Context | None) -> str:
-    with click.Context(command, info_name=name, parent=above, terminal_width=100) as context:
-        return command.get_help(context)
+def _describe(command: click.Command, name: str) -> Iterator[str]:
+    arguments = [str(one.metavar) for one in command.params if isinstance(one, click.Argument)]
+    yield f"\n## toolog {name}\n\n"
+    yield _fenced(" ".join(["toolog", name, "[OPTIONS]", *arguments]), "text")
+    text, _, example = inspect.cleandoc(command.help or "").partition("\b\nExample:\n")
+    yield f"\n{text.strip()}\n\n{_fenced(inspect.cleandoc(example), 'sh')}"
+    yield "\n| option | |\n|---|---|\n"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            value = "" if option.is_flag else f" {_value_of(option)}"
+            default = f" Default: {option.default}." if option.show_default else ""
+            yield f"| `{', '.join(option.opts)}{value}` | {option.help}{default} |\n"
+
+
+def _value_of(option: click.Option) -> str:
+    if option.metavar:
+        return option.metavar
+    if isinstance(option.type, click.Choice):
+        return "/".join(map(str, option.type.choices))
+    return "NUMBER" if isinstance(option.type, click.IntRange) or option.type is click.INT else "PATH"
 
 
 def write_errors() -> str:
@@ -77,11 +95,11 @@ def write_api() -> str:
     lines = [
         NOTE,
         "# Python interface\n\n",
-        "What `import toolog` offers. Names are loaded when they are first used.\n",
+        "What `import toolog` offers; its exceptions are in [errors.md](errors.md).\n",
     ]
     for name in toolog.__all__:
         thing = getattr(toolog, name)
-        if name.startswith("__") or inspect.ismodule(thing):
+        if isinstance(thing, type) and issubclass(thing, Exception):  # these have a page of their own
             continue
         lines.append(f"\n## toolog.{name}\n\n")
         if callable(thing):
@@ -90,11 +108,25 @@ def write_api() -> str:
     return "".join(lines)
 
 
+class _Written:
+    """An annotation as it stands in the source, without the quotes that `from __future__` gives it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def _signature_of(thing: Callable[..., object]) -> str:
-    try:
-        text = str(inspect.signature(thing))
-    except (TypeError, ValueError):
-        return "(...)"
+    found = inspect.signature(thing)
+    parameters = [
+        one.replace(annotation=_Written(one.annotation)) if isinstance(one.annotation, str) else one
+        for one in found.parameters.values()
+    ]
+    answer = found.return_annotation
+    answer = _Written(answer) if isinstance(answer, str) else answer
+    text = str(found.replace(parameters=parameters, return_annotation=answer))
     if len(text) <= 90:
         return text
     inside, _, after = text[1:].rpartition(")")

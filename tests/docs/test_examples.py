@@ -64,3 +64,11 @@ def test_links_lead_to_files_that_exist(name: str) -> None:
     targets = [target for target, _ in LINK.findall(page.read_text("utf-8")) if "://" not in target]
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("folder", ["how-to", "decisions"])
+def test_every_page_stands_in_the_list_of_its_folder(folder: str) -> None:
+    """A page that nobody links to is not found."""
+    listed = (ROOT / "docs" / folder / "README.md").read_text("utf-8")
+    pages = {page.name for page in (ROOT / "docs" / folder).glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in listed} == set()
