@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import io
 import sys
 import threading
@@ -223,6 +224,8 @@ def test_the_stream_is_transparent() -> None:
             tapped.fileno()
         with pytest.raises(TypeError):
             tapped.write(b"bytes")
+        with pytest.raises(TypeError, match="cannot pickle"):
+            copy.copy(tapped)
         capture_output.undo()
         assert sys.stdout is below
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import inspect
+import types
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -266,6 +268,35 @@ async def test_bind_across_an_await(records: Records) -> None:
     await asyncio.gather(tool(staged)(), fetch(3))
     tags = {record["input"]["number"]: record.get("tags") for record in records.all("double")}
     assert tags == {1: {"stage": "payment"}, 2: None, 3: None}
+
+
+async def test_generator_based_coroutines(records: Records) -> None:
+    """What `types.coroutine` makes can be awaited and iterated, and its output is what it returns."""
+
+    @types.coroutine
+    def old_style(number: int) -> Any:
+        yield
+        return double(number)
+
+    def outer() -> Any:
+        return (yield from tool(old_style, "inner")(4))
+
+    watched = tool(old_style, "old_style")
+    waiting = watched(2)
+    assert inspect.isawaitable(waiting)
+    assert inspect.isgenerator(waiting)
+    assert await waiting == 4
+    stepped = outer()
+    assert next(stepped) is None
+    with pytest.raises(StopIteration) as stop:
+        next(stepped)
+    assert stop.value.value == 8
+    watched(3).close()
+    assert [(record["status"], record.get("output")) for record in records.all("old_style")] == [
+        ("success", 4),
+        ("closed", None),
+    ]
+    assert records.of("inner")["output"] == 8
 
 
 class _Pause:

@@ -138,6 +138,8 @@ class Tap:
         return type(self._toolog_stream)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_toolog_"):
+            raise AttributeError(name)
         return getattr(self._toolog_stream, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -151,6 +153,9 @@ class Tap:
 
     def __repr__(self) -> str:
         return repr(self._toolog_stream)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._toolog_stream.__reduce_ex__(protocol)
 
     def __iter__(self) -> Any:
         return iter(self._toolog_stream)

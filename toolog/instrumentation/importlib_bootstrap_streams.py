@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import copy_context
 from copy import copy
+from inspect import CO_ITERABLE_COROUTINE
 from time import perf_counter_ns
 from types import CoroutineType, GeneratorType
 from typing import Any
@@ -48,6 +49,8 @@ class Lazy:
         return self._toolog_type
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_toolog_"):  # a slot of ours that is empty: let go, or not yet filled
+            raise AttributeError(name)
         return getattr(self._toolog_inner, name)
 
     def __dir__(self) -> list[str]:
@@ -69,6 +72,10 @@ class Lazy:
         """Take note of what a step raised; "already executing" and the like do not end a stream."""
         if self._toolog_over():
             end(self._toolog_call, self._toolog_items, error)
+
+    def _toolog_hand_over(self) -> None:
+        self._toolog_call = copy(self._toolog_call)  # the stream that was returned ends the call now, not we
+        self._toolog_call.ended = True
 
     def _toolog_step(self, step: Callable[..., Any], *args: Any) -> Any:
         """Run one step of the tool's code with its call current."""
@@ -167,10 +174,6 @@ class CoroutineProxy(Lazy):
             else:
                 end(self._toolog_call, None, error)
 
-    def _toolog_hand_over(self) -> None:
-        self._toolog_call = copy(self._toolog_call)  # the stream that was returned ends the call now, not we
-        self._toolog_call.ended = True
-
     def __await__(self) -> Any:
         inner = self._toolog_inner
         if inner.cr_frame is None:
@@ -214,6 +217,36 @@ class CoroutineProxy(Lazy):
         return self._toolog_step(self._toolog_inner.send, value)
 
 
+class AwaitableGeneratorProxy(GeneratorProxy):
+    """A generator made with ``types.coroutine``: awaited like a coroutine; what it yields is not the tool's."""
+
+    __slots__ = ()
+
+    def __init__(self, call: Call, inner: Any) -> None:
+        super().__init__(call, inner)
+        self._toolog_items = None
+
+    def _toolog_begin(self) -> Scope:
+        self._toolog_call.started = perf_counter_ns()
+        return self._toolog_call
+
+    def _toolog_raised(self, error: BaseException) -> None:
+        if type(error) is not StopIteration:
+            super()._toolog_raised(error)
+        elif self._toolog_over() and returned(self._toolog_call, error):
+            self._toolog_hand_over()
+
+    def __await__(self) -> AwaitableGeneratorProxy:
+        return self
+
+
+def follow_generator(call: Call, inner: Any) -> Lazy:
+    """Return the proxy of a generator, by whether it can be awaited."""
+    if inner.gi_code.co_flags & CO_ITERABLE_COROUTINE:
+        return AwaitableGeneratorProxy(call, inner)
+    return GeneratorProxy(call, inner)
+
+
 # A type's name shows in error messages ("'coroutine' object is not iterable").
-for _proxy in (GeneratorProxy, CoroutineProxy):
+for _proxy in (GeneratorProxy, AwaitableGeneratorProxy, CoroutineProxy):
     _proxy.__name__ = _proxy.__qualname__ = _proxy._toolog_type.__name__

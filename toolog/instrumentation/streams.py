@@ -12,13 +12,19 @@ from typing import Any
 from toolog.call import Call
 from toolog.counters import contain
 from toolog.instrumentation.importlib_bootstrap_asyncgen import AsyncGeneratorProxy, Step
-from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy, GeneratorProxy, Lazy
+from toolog.instrumentation.importlib_bootstrap_streams import (
+    AwaitableGeneratorProxy,
+    CoroutineProxy,
+    GeneratorProxy,
+    Lazy,
+    follow_generator,
+)
 from toolog.instrumentation.stream_record import PROXIES
 from toolog.snapshot.shapes import EXACT, Shape, described
 from toolog.snapshot.walk import Walk
 
 PROXIES.update(
-    {GeneratorType: GeneratorProxy, AsyncGeneratorType: AsyncGeneratorProxy, CoroutineType: CoroutineProxy}
+    {GeneratorType: follow_generator, AsyncGeneratorType: AsyncGeneratorProxy, CoroutineType: CoroutineProxy}
 )
 
 
@@ -40,6 +46,6 @@ def _shape(value: Lazy, walk: Walk) -> Shape:
 
 
 # A proxy that is an argument of another tool is written as the original would be, and not looked into.
-for _cls in (GeneratorProxy, AsyncGeneratorProxy, CoroutineProxy):
+for _cls in (GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy, CoroutineProxy):
     EXACT[id(_cls)] = (_cls, _shape)
 EXACT[id(Step)] = (Step, lambda value, walk: described("async_generator_asend"))
