@@ -218,7 +218,7 @@ class CoroutineProxy(Lazy):
 
 
 class AwaitableGeneratorProxy(GeneratorProxy):
-    """A generator made with ``types.coroutine``: awaited like a coroutine; what it yields is not the tool's."""
+    """A generator made with ``types.coroutine``: awaited like a coroutine, and recorded like one."""
 
     __slots__ = ()
 
