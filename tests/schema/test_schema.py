@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolog import schema
@@ -144,7 +144,7 @@ VALUES = (
 
 
 @given(st.sampled_from(sorted(GOLDEN)), st.data())
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_quick_check_says_what_jsonschema_says(event: str, data: st.DataObject) -> None:
     """With or without the fast library a record is valid or invalid alike."""
     quick = schema._quick_check()

@@ -12,7 +12,7 @@ from typing import Any
 import msgpack
 import ormsgpack
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolog import serializers, snapshot
@@ -31,6 +31,9 @@ PLAIN = st.recursive(
     max_leaves=40,
 )
 
+# Data are drawn slowly on a busy machine; that says nothing about the law.
+LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 @pytest.fixture(params=NAMES)
 def serializer(request: pytest.FixtureRequest) -> Serializer:
@@ -40,6 +43,7 @@ def serializer(request: pytest.FixtureRequest) -> Serializer:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(PLAIN)
+@LAW
 def test_reads_back_what_it_wrote(name: str, document: Any) -> None:
     """Any document of plain data comes back equal, bit for bit."""
     serializer = serializers.get(name)
@@ -47,6 +51,7 @@ def test_reads_back_what_it_wrote(name: str, document: Any) -> None:
 
 
 @given(PLAIN)
+@LAW
 def test_all_read_back_the_same(document: Any) -> None:
     """Whatever the serializer, a reader sees the same document; so does one that began with MessagePack."""
     packed = ormsgpack.packb(document)
@@ -57,6 +62,7 @@ def test_all_read_back_the_same(document: Any) -> None:
 @given(
     st.recursive(st.floats() | st.integers() | st.binary() | st.text(st.characters()), st.lists, max_leaves=5)
 )
+@LAW
 def test_snapshots_are_taken_by_all(value: Any) -> None:
     """What a snapshot made of any value every serializer takes, and reads back alike."""
     plain = snapshot.plain(value)
@@ -71,6 +77,7 @@ def test_golden_records(serializer: Serializer, file: Path) -> None:
 
 
 @given(PLAIN)
+@LAW
 def test_other_libraries_read_ours_and_we_theirs(document: Any) -> None:
     """Our bytes are those of the reference libraries' formats, both ways."""
     ours = serializers.get("msgpack")
@@ -116,6 +123,7 @@ def test_refuses_damaged_bytes(serializer: Serializer, data: bytes) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(st.binary(max_size=60))
+@LAW
 def test_any_bytes_are_read_or_refused(name: str, data: bytes) -> None:
     """Whatever bytes there are, reading gives a document or SerializationError."""
     try:

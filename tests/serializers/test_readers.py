@@ -13,7 +13,7 @@ import msgpack
 import orjson
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolog import readers
@@ -137,7 +137,7 @@ def test_endless_line_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from(sorted(FORMS)), st.integers(0, 20_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_damage_is_survived(harm: bytes, form: str, place: int) -> None:
     """Wherever bytes are overwritten, reading ends and gives only maps, most of them right."""
     data = bytearray(FORMS[form])
