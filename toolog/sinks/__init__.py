@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -162,6 +161,8 @@ def _load(dotted: str) -> Any:
 
 def _declared(factory: Any) -> tuple[frozenset[str], bool]:
     """Return the names of a factory's keyword parameters, and whether it takes any."""
+    import inspect  # 10 ms, when the first sink is made
+
     try:
         parameters = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):

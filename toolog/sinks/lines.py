@@ -105,10 +105,28 @@ def _pieces(data: object, columns: int, nesting: int) -> Iterator[str]:
         short = data[: columns + 1]
         quote = '"' if "'" in short and '"' not in short else "'"
         yield quote + visible(short) + quote
+    elif name := _type_name(data):
+        yield f"<{visible(name)}>"
     elif isinstance(data, Mapping | list | tuple):
         yield from _items(data, columns, nesting)
     else:
         yield visible(data)[: columns + 1]
+
+
+def _type_name(data: object) -> str:
+    """Return the class name of an object that a record holds by type and state; empty for other data."""
+    if isinstance(data, Mapping) and data and not data.keys() - {"type", "state"}:
+        name = data.get("type")
+        if isinstance(name, str) and "." in name:
+            return name.rpartition(".")[2]
+    return ""
+
+
+def _tells_nothing(item: object) -> bool:
+    """Whether an argument is most likely a default: None, an empty collection, an object without state."""
+    if item is None or (isinstance(item, Mapping | list | tuple) and not item):
+        return True
+    return isinstance(item, Mapping) and len(item) == 1 and bool(_type_name(item))
 
 
 def _items(
@@ -151,25 +169,30 @@ def clock(record: Mapping[str, Any]) -> str:
 
 
 def arguments(record: Mapping[str, Any], marks: Marks = UNICODE, columns: int = VALUE_WIDTH) -> str:
-    """Return a call's input as it would stand between the parentheses, each value short."""
+    """Return a call's input as it would stand between the parentheses, each value short.
+
+    What is most likely a default is left out; the record has it.
+    """
     given = record.get("input")
     if not isinstance(given, Mapping):
         return "" if given is None else value(given, columns, marks)
     parts: list[str] = []
-    for position, (key, item) in enumerate(given.items()):
+    telling = [(key, item) for key, item in given.items() if not _tells_nothing(item)]
+    for position, (key, item) in enumerate(telling):
         if position == 8:
-            parts.append(f"{marks.more} {len(given) - position} more")
+            parts.append(f"{marks.more} {len(telling) - position} more")
             break
         parts.append(f"{cut(visible(key), 32, marks.more)}={value(item, columns, marks)}")
     return ", ".join(parts)
 
 
 def error_text(record: Mapping[str, Any], columns: int = 160, marks: Marks = UNICODE) -> str:
-    """Return ``Type: message`` of a record's error, short, or an empty text."""
+    """Return ``Type: message`` of a record's error, short and without the type's module, or an empty text."""
     error = record.get("error")
     if not isinstance(error, Mapping):
         return ""
-    kind, message = visible(error.get("type", "")), str(error.get("message") or "")
+    kind = visible(error.get("type") or "").rpartition(".")[2]
+    message = str(error.get("message") or "")
     return cut(f"{kind}: {visible(message[:columns])}" if message else kind, columns, marks.more)
 
 
@@ -247,14 +270,12 @@ def _cancelled(record: Mapping[str, Any], marks: Marks) -> _Described:
 
 
 def _unhappy(record: Mapping[str, Any], marks: Marks, style: str) -> Line:
-    rest = [
-        *_tool(record, marks),
-        (style, f" {visible(record.get('status') or 'failed')}"),
-        ("dim", _ended(record)),
-    ]
+    # The error stands before the arguments, which may be long: a narrow terminal cuts the line's end.
+    name, given = _tool(record, marks)
+    rest = [name, (style, f" {visible(record.get('status') or 'failed')}"), ("dim", _ended(record))]
     if error := error_text(record, marks=marks):
         rest.append((style, f" {error}"))
-    return rest
+    return rest if given[1] == "()" else [*rest, ("dim", f" {given[1]}")]
 
 
 def _started(record: Mapping[str, Any], marks: Marks) -> _Described:

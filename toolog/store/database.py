@@ -168,7 +168,11 @@ class Database:
                 else:
                     self._writer = self._writer or self._connect_to_write()
             except (sqlite3.Error, OSError) as error:
+                self.close()
                 raise self.unavailable(error) from error
+            except ConfigError:
+                self.close()
+                raise
 
     def shrink(self) -> None:
         """Give free pages back to the file system (overwritten first) and empty the log, as far as readers
@@ -250,8 +254,10 @@ class Database:
             if os.access(self.path.parent, os.W_OK) or "locked" in str(error):
                 raise
             # In a directory nobody may write to, nobody writes: readable without the side files of the log.
-            connection = self._connect(uri + "&immutable=1")
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            return self._connect(uri + "&immutable=1")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _connect(self, uri: str) -> sqlite3.Connection:
