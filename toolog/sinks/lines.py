@@ -126,7 +126,7 @@ def _tells_nothing(item: object) -> bool:
     """Whether an argument is most likely a default: None, an empty collection, an object without state."""
     if item is None or (isinstance(item, Mapping | list | tuple) and not item):
         return True
-    return isinstance(item, Mapping) and len(item) == 1 and bool(_type_name(item))
+    return isinstance(item, Mapping) and not item.get("state") and bool(_type_name(item))
 
 
 def _items(
@@ -299,7 +299,10 @@ def _loss(record: Mapping[str, Any], marks: Marks) -> _Described:
 def _instance(record: Mapping[str, Any], marks: Marks) -> _Described:
     tool = record.get("tool")
     name = tool.get("qualname") if isinstance(tool, Mapping) else None
-    text = f"{visible(name or '?')} {value(record.get('config'), 80, marks)}"
+    config = record.get("config")
+    if isinstance(config, Mapping):
+        config = {key: item for key, item in config.items() if not _tells_nothing(item)}
+    text = f"{visible(name or '?')} {value(config, 80, marks)}"
     return "dim", marks.instance, [("dim", f"instance {text}")]
 
 
