@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import fnmatch
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -79,19 +80,40 @@ def shape_of(value: Any, walk: Walk, unknown: int = 0) -> Shape:
 
 
 def _by_mro(value: Any, kind: type, walk: Walk, unknown: int) -> Shape:
+    held = _READERS.get(id(kind))
+    if held is not None and held[0]() is kind:
+        maker = held[1]
+    else:
+        maker = _find_reader(kind)
+        if len(_READERS) >= 4096:  # classes made by the thousand
+            _READERS.clear()
+        _READERS[id(kind)] = (weakref.ref(kind), maker)
+    return unknown_object(value, kind, walk, unknown) if maker is None else maker(value, walk)
+
+
+_READERS: dict[int, tuple[weakref.ref[type], Maker | None]] = {}
+"""What reads the instances of a class; by identity, since a metaclass may have a hash of its own."""
+
+
+def _find_reader(kind: type) -> Maker | None:
+    """Return what makes the shapes of a class' instances; None when it is known by none of its bases."""
     mro = state.mro_of(kind)
     if state.inherits(enum.Enum, kind):  # before str and int: an enum's member is more than its value
-        return enum_member(value, walk)
+        return enum_member
     for base in mro:
         maker = maker_of(base)
         if maker is not None:
-            return maker(value, walk)
+            return maker
         held = state.class_dict_of(base)
         if held.get("get_secret_value") is not None and _is_secret(mro):
-            return SECRET
+            return _secret
         if "__dataclass_fields__" in held or "__attrs_attrs__" in held:
-            return _fields(value, walk)
-    return unknown_object(value, kind, walk, unknown)
+            return _fields
+    return None
+
+
+def _secret(value: Any, walk: Walk) -> Shape:
+    return SECRET
 
 
 def maker_of(cls: type) -> Maker | None:
@@ -109,6 +131,8 @@ def maker_of(cls: type) -> Maker | None:
     if maker is None or not state.is_genuine(cls, PLACES.get(f"{module}.{name}", module), name):
         return None
     EXACT[id(cls)] = (cls, maker)  # a module's own class, as lasting as the module
+    if f"{module}.{name}" in NAMED_LEAVES:
+        LEAVES[id(cls)] = NAMED_LEAVES[f"{module}.{name}"]
     return maker
 
 
@@ -200,6 +224,12 @@ OPAQUE_ROOTS = frozenset(
 
 EXACT: dict[int, tuple[type, Maker]] = {}
 """By identity of the class. A class found through its name joins once it was proven genuine."""
+
+NAMED_LEAVES: dict[str, Callable[[Any], str]] = {}
+"""By qualified name: what writes direct instances of a class, no subclass', as a short plain text at once."""
+
+LEAVES: dict[int, Callable[[Any], str]] = {}
+"""The same by identity of the class, once it was proven genuine: the commonest values of table rows."""
 
 OWN: set[int] = set()
 """Identities of builtin types, whose `repr` is never asked: it asks those of what they hold."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolog.snapshot import state
 from toolog.snapshot.shapes import (
     NAMED,
+    NAMED_LEAVES,
     ListShape,
     MapShape,
     Shape,
@@ -46,7 +47,7 @@ def _is_own_zone(zone: Any) -> bool:
     return zone is None or any(kind is cls for cls in own)
 
 
-def _datetime(value: Any, walk: Walk) -> Shape:
+def _datetime(value: Any, walk: Walk | None) -> Shape:
     module: Any = __import__("datetime")
     days, moments = module.date.__dict__, module.datetime.__dict__
     date = [days[name].__get__(value) for name in ("year", "month", "day")]
@@ -102,7 +103,7 @@ def _fraction(value: Any, walk: Walk) -> Shape:
     return MapShape([("type", "fractions.Fraction"), ("numerator", parts[0]), ("denominator", parts[1])])
 
 
-def _uuid(value: Any, walk: Walk) -> Shape:
+def _uuid(value: Any, walk: Walk | None) -> Shape:
     digits = f"{_slot('uuid', 'UUID', 'int', value):032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -236,5 +237,19 @@ NAMED.update(
             f"_io.{name}": _file
             for name in ("TextIOWrapper", "BufferedReader", "BufferedWriter", "BufferedRandom", "FileIO")
         },
+    }
+)
+
+
+def _own_datetime(value: Any) -> str:
+    return str(value.isoformat() if _is_own_zone(value.tzinfo) else _datetime(value, None))
+
+
+NAMED_LEAVES.update(
+    {
+        "datetime.datetime": _own_datetime,
+        "datetime.date": lambda value: str(value.isoformat()),
+        "decimal.Decimal": str,
+        "uuid.UUID": lambda value: str(_uuid(value, None)),
     }
 )

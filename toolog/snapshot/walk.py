@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from toolog.snapshot import shapes
@@ -104,13 +105,10 @@ class Walk:
         plain: list[Any] | dict[str, Any]
         if type(shape) is MapShape:
             plain = {}
-            for name, child in self._keys(shape.items[:kept]):
-                plain[name] = None
-                self._child(child, plain, name, depth, inside, shape.unknown)
+            self._fill(plain, self._keys(shape.items[:kept]), depth + 1, inside, shape.unknown)
         else:
             plain = [None] * kept
-            for index, child in enumerate(shape.items[:kept]):
-                self._child(child, plain, index, depth, inside, shape.unknown)
+            self._fill(plain, enumerate(shape.items[:kept]), depth + 1, inside, shape.unknown)
         if kept < shape.total:
             more = f"{shape.total - kept:,} more items"
             if type(plain) is dict:
@@ -122,23 +120,39 @@ class Walk:
             self._note(link, key, note)
         return plain
 
-    def _child(self, child: Any, plain: Any, key: Any, depth: int, inside: Link, unknown: int) -> None:
-        kind = type(child)
-        if child is None or kind is bool:
-            plain[key] = child
-        elif kind is str:
-            plain[key] = self._text(child, plain, key, inside)
-        elif (kind is int and -MAX_INT <= child < MAX_INT) or (kind is float and child - child == 0.0):
-            plain[key] = child
-        else:
-            self._queue.append((child, plain, key, depth + 1, inside, unknown))
+    def _fill(
+        self, plain: Any, children: Iterable[tuple[Any, Any]], depth: int, inside: Link, unknown: int
+    ) -> None:
+        """Put what is final at once into a new container; the rest takes its place and waits for its turn."""
+        leaves = None if self.limits.repr_types else shapes.LEAVES
+        for key, child in children:
+            kind = type(child)
+            if kind is str:
+                if len(child) <= SHORT and child.isascii():
+                    plain[key] = child
+                    self.texts -= len(child)
+                else:
+                    plain[key] = self._text(child, plain, key, inside)
+            elif (
+                child is None
+                or kind is bool
+                or (kind is int and -MAX_INT <= child < MAX_INT)
+                or (kind is float and child - child == 0.0)
+            ):
+                plain[key] = child
+            elif leaves is not None and id(kind) in leaves:
+                try:
+                    plain[key] = leaves[id(kind)](child)
+                except Exception:
+                    plain[key] = {"type": type_name(kind)}
+            else:
+                plain[key] = None
+                self._queue.append((child, plain, key, depth, inside, unknown))
 
     def _keys(self, items: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:
         """Give each pair a text as key: as they are when all are plain, told apart by type when they
         clash."""
-        if all(type(key) is str and len(key) <= MAX_KEY and key.isascii() for key, _ in items) and (
-            len(dict(items)) == len(items)  # columns of a table may repeat
-        ):
+        if _are_plain([key for key, _ in items]):
             return items
         taken = {key for key, _ in items if type(key) is str and is_plain_key(key)}
         placed: set[str] = set()  # of those, the ones that have their place
@@ -245,6 +259,15 @@ def free_key(text: str, taken: Any, numbers: dict[str, int] | None = None) -> st
     if numbers is not None:
         numbers[text] = number + 1
     return f"{text} {number}"
+
+
+def _are_plain(names: list[Any]) -> bool:
+    """Whether all keys are short texts in ASCII, each another one (the columns of a table may repeat)."""
+    for name in names:
+        if type(name) is not str:
+            return False
+    joined = "".join(names)
+    return len(joined) <= MAX_KEY and joined.isascii() and len(set(names)) == len(names)
 
 
 def is_plain_key(key: str) -> bool:
