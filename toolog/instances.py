@@ -47,8 +47,8 @@ class Known:
     """What is known of one live object."""
 
     __slots__ = (
-        "cls_name", "config", "created", "instance_id", "package", "packed", "recreated_from", "ref", "told",
-        "type_id",
+        "cls_name", "config", "created", "instance_id", "package", "packed", "recreated_from", "ref",
+        "steady", "told", "type_id",
     )  # fmt: skip
 
     def __init__(self, instance: Any, package: str | None) -> None:
@@ -57,11 +57,12 @@ class Known:
         self.packed = pack(self.instance_id)
         self.cls_name = (str(_namespace(cls).get("__module__", "")), cls.__qualname__)
         self.type_id = id(cls)
-        self.package = package
+        self.package = package or self.cls_name[0].partition(".")[0] or None
         self.config: bytes | None = None
         self.created = time.time_ns()
         self.recreated_from: str | None = _recreating.get()
         self.told = False
+        self.steady = False  # told, and its end will be told to us: nothing is left to look at on later calls
         self.ref: _Ref | None = None
         try:
             ref = _Ref(instance, _forget)
@@ -114,12 +115,17 @@ def identify(instance: Any) -> bytes | None:
 
     Called on the caller's thread for each recorded call; never raises.
     """
+    known = _known.get(id(instance))
+    if known is not None and known.steady:
+        return known.packed
     try:
         known = _lookup(instance)
         if known is None:
             known = _meet(instance)
-        if not known.told and id(instance) not in _building:
-            _tell(known, instance)
+        if id(instance) not in _building:
+            if not known.told:
+                _tell(known, instance)
+            known.steady = known.told and known.ref is not None
         return known.packed
     except Exception as error:
         contain("instance", error)

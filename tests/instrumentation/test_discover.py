@@ -318,7 +318,7 @@ def test_a_name_replaces_the_class_or_names_the_function(seen: Collector, agents
     assert names(seen) == ["weather.forecast", "ask_agent"]
 
 
-def test_functions_written_in_c_are_not_wrapped(tmp_path: Path) -> None:
+def test_functions_written_in_c_are_not_wrapped(seen: Collector, tmp_path: Path) -> None:
     """A C function cannot be wrapped without harm (inherited ones have no signature): it is skipped."""
     files = {
         "__init__.py": """
@@ -406,3 +406,18 @@ def test_a_property_of_a_package_that_calls_its_own_methods_makes_no_record(
         table.insert({})
         module.Database().execute("select")
         assert names(seen) == ["Table.insert", "Database.execute"]
+
+
+Item = typing.TypeVar("Item")
+
+
+class Store(typing.Generic[Item]):
+    def get(self, key: str) -> str:
+        return key
+
+
+def test_a_parametrized_generic_means_its_class(seen: Collector) -> None:
+    """`Store[int]` as target is Store."""
+    assert instrument(Store[int]).wrapped == ["Store.get"]
+    Store[int]().get("k")
+    assert names(seen) == ["Store.get"]

@@ -97,6 +97,29 @@ def test_decorated_methods_of_all_kinds(seen: Collector) -> None:
     assert found[2]["input"] == {"n": 3}
 
 
+def test_the_class_of_a_decorated_method_tells_its_configuration(seen: Collector) -> None:
+    """A class whose methods are decorated tells how its objects were set up, subclasses included."""
+
+    class Own:
+        def __init__(self, city: str, days: int = 3) -> None:
+            self.place = city
+
+        @tool
+        def get(self) -> str:
+            return self.place
+
+    class Sub(Own):
+        pass
+
+    Own("Bern").get()
+    Sub("Rome").get()
+    made = instances(seen)
+    assert [(item["tool"]["qualname"].rpartition(".")[2], item["config"]) for item in made] == [
+        ("Own", {"city": "Bern", "days": 3}), ("Sub", {"city": "Rome", "days": 3}),
+    ]  # fmt: skip
+    assert [call["instance_id"] for call in calls(seen)] == [item["instance_id"] for item in made]
+
+
 def test_a_decorated_class_is_instrumented_in_place(seen: Collector) -> None:
     """The class stays the very same class; its configuration is captured."""
 
@@ -138,7 +161,7 @@ def test_a_decorated_function_looks_and_copies_like_the_plain_one(seen: Collecto
 
 
 @pytest.mark.parametrize("wrong", [3, "add", None.__class__, len])
-def test_what_is_neither_function_nor_class_is_refused(wrong: Any) -> None:
+def test_what_is_neither_function_nor_class_is_refused(seen: Collector, wrong: Any) -> None:
     """The error says what the decorator takes; a C type or function has nothing to wrap."""
     if isinstance(wrong, type):
         assert tool(wrong) is wrong

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from types import ModuleType, TracebackType
 from typing import Any, TypeVar, overload
 
+from toolog.call import Plan
+from toolog.counters import contain
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import imports
@@ -333,10 +335,18 @@ def tool(function: Any = None, /, *, name: str | None = None) -> Any:
 class _Decorated:
     """The mark of a wrapper that a decorator made."""
 
-    __slots__ = ()
+    __slots__ = ("plan",)
 
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
 
-_DECORATED = _Decorated()
+    def named(self, owner: type, name: str) -> None:
+        """Learn which class the method stands in: its constructor configures the tool's instances."""
+        try:
+            self.plan.qualname = f"{owner.__qualname__}.{name}"
+            grant_constructor(self, owner, root_package(module_of(owner)), True, lambda cls: True)
+        except Exception as error:  # a class must not fail to be made because of us
+            contain("decorator", error)
 
 
 def _decorate(function: Any, name: str | None) -> Any:
@@ -359,7 +369,7 @@ def _decorate(function: Any, name: str | None) -> Any:
         function,
     )
     plan.qualname = path
-    return dress(function, make_wrapper(plan), [True], _DECORATED, parts[-1])
+    return dress(function, make_wrapper(plan), [True], _Decorated(plan), parts[-1])
 
 
 def _module(name: str) -> Any:

@@ -95,6 +95,14 @@ class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
                 self._self_unbound = unbound  # a classmethod's depends on the owner
         return unbound
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        inner = getattr(type(self.__wrapped__), "__set_name__", None)
+        if inner is not None:
+            inner(self.__wrapped__, owner, name)
+        named = getattr(self._self_mark, "named", None)
+        if named is not None:
+            named(owner, name)
+
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 

@@ -72,6 +72,9 @@ def resolve(target: Any) -> list[Target]:
         return [Target("module", target, module_vars(target).get("__name__", "?"))]
     if issubclass(kind, type):
         return [Target("class", target, f"{target.__module__}.{target.__qualname__}")]
+    origin = (object_vars(target) or {}).get("__origin__")
+    if kind.__module__ == "typing" and is_class(origin):
+        return resolve(origin)  # Tool[int] means Tool
     if kind is BoundToolWrapper:
         if target._self_instance is None and target._self_binding == "function":
             return [Target("function", target._self_parent, target.__qualname__)]
