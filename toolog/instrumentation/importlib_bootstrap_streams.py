@@ -141,7 +141,26 @@ class GeneratorProxy(Lazy):
         return self
 
     def __next__(self) -> Any:
-        return self._toolog_step(self._toolog_inner.send, None)
+        # _toolog_step, written out: this is on the path of every item
+        if HOLD:
+            held = copy_context()
+        token = _set(self._toolog_scope or self._toolog_begin())
+        try:
+            item = self._toolog_inner.send(None)
+        except BaseException as error:
+            self._toolog_raised(error)
+            pop(token)
+            raise
+        self._toolog_scope = scope = _get() or self._toolog_call
+        if self._toolog_items is not None:
+            self._toolog_items.add(item, scope)
+        if HOLD:
+            held = copy_context()  # noqa: F841 - holding it is its purpose, see context.push
+        try:
+            _reset(token)
+        except ValueError:
+            pop(token)
+        return item
 
     def send(self, value: Any) -> Any:
         """Give the original a value and run it to its next item."""

@@ -51,15 +51,16 @@ class Items:
         held = scope.muted
         scope.muted = get_ident()
         try:
-            packed, cuts = pack_cut(item, f"output[{len(self.parts)}]")
+            packed, cuts = pack_cut(item, "")
+            place = len(self.parts)
             size = self.size + len(packed)
-            if len(self.parts) >= capture.max_items or size > capture.max_bytes:
+            if place >= capture.max_items or size > capture.max_bytes:
                 self.full = True
                 return
             self.parts.append(packed)
             self.size = size
             if cuts and len(self.cuts) < MAX_NOTES:
-                self.cuts.update(cuts)
+                self.cuts.update({f"output[{place}]{path}": note for path, note in cuts.items()})
         except Exception as trouble:
             contain("stream", trouble)
         finally:
