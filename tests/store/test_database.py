@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -340,16 +339,23 @@ def test_a_full_disk_is_unavailable_and_loses_nothing(tmp_path: Path, small_file
     assert_sound(path)
 
 
-def test_a_store_that_was_deleted_is_made_again(tmp_path: Path) -> None:
-    """After the file was taken away a new Store makes a new one, and the old object does not write into
+@pytest.mark.parametrize("way", ["deleted", "replaced"])
+def test_a_store_that_is_taken_away_is_made_again(tmp_path: Path, way: str) -> None:
+    """When the file is deleted or replaced while it is written, records go to the file at the path, not into
     nowhere.
     """
     path = tmp_path / "deep" / "calls.db"
-    with store.open(path) as opened:
+    with store.open(path) as opened, store.open(path, read_only=True) as reader:
         opened.write([documents.call(1)])
-    shutil.rmtree(path.parent)
-    with store.open(path) as opened:
-        assert opened.write([documents.call(1)]).stored == 1
+        assert ids(opened) == ids(reader) == [1]
+        path.parent.rename(tmp_path / "taken")
+        if way == "replaced":
+            with store.open(path) as other:
+                other.write([documents.call(2)])
+        assert opened.write([documents.call(3)]).stored == 1
+        assert ids(opened) == ids(reader) == ([2, 3] if way == "replaced" else [3])
+    assert_sound(path)
+    assert_sound(tmp_path / "taken" / "calls.db")
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from toolog.context import mute
 from toolog.counters import contain
 from toolog.errors import ConfigError, SinkUnavailable
 from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
@@ -37,9 +38,6 @@ FORK_WAIT = 0.1
 """Seconds a fork waits for a thread that is inside SQLite."""
 
 _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
-_abandoned: list[sqlite3.Connection] = []
-# Connections that a fork caught in the middle of work: closing them could hang or harm, so they are kept for
-# good.
 
 
 class LogMover:
@@ -84,6 +82,7 @@ class LogMover:
         self._thread = None
 
     def _move(self) -> None:
+        mute()
         try:
             with contextlib.closing(self._connect(self._uri)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -102,6 +101,7 @@ class Database:
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()
         self._mover = LogMover(path, self._connect)
+        self._file: tuple[int, int] | None = None
         _open_databases.add(self)
 
     @contextlib.contextmanager
@@ -113,9 +113,11 @@ class Database:
         """
         with self._write_lock:
             try:
+                self._notice_another_file()
                 connection = self._writer
                 if connection is None:
                     connection = self._writer = self._connect_to_write()
+                    self._file = self._identity()
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield connection
@@ -140,9 +142,12 @@ class Database:
         """
         with self._read_lock:
             try:
+                if self.read_only:
+                    self._notice_another_file()
                 connection = self._reader
                 if connection is None:
                     connection = self._reader = self._connect_to_read()
+                    self._file = self._file or self._identity()
                 connection.execute("BEGIN")
                 try:
                     yield connection
@@ -163,10 +168,14 @@ class Database:
         with self._write_lock, self._read_lock:
             try:
                 if self.read_only:
-                    self._reader = self._reader or self._connect_to_read()
+                    if self._reader is None:
+                        self._reader = self._connect_to_read()
+                        self._file = self._identity()
                     self._check(self._reader, needs=VERSION)
                 else:
-                    self._writer = self._writer or self._connect_to_write()
+                    if self._writer is None:
+                        self._writer = self._connect_to_write()
+                        self._file = self._identity()
             except (sqlite3.Error, OSError) as error:
                 self.close()
                 raise self.unavailable(error) from error
@@ -213,6 +222,27 @@ class Database:
         if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text):
             text += "; nothing was changed: move the file away, and a new store is started"
         return SinkUnavailable(f"{self.path}: {text}")
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _notice_another_file(self) -> None:
+        """Let go of the connections when the file was deleted or replaced, else records would go into
+        nowhere.
+        """
+        if self._file is None or self._identity() == self._file:
+            return
+        contain("the store's file was deleted or replaced while it was written")
+        with self._read_lock:
+            self._mover.wait()
+            for connection in (self._writer, self._reader):
+                if connection is not None:
+                    _abandon(connection)
+            self._writer = self._reader = self._file = None
 
     # -- connections -----------------------------------------------------------------------------------------
 
@@ -342,10 +372,26 @@ class Database:
                 with contextlib.suppress(sqlite3.Error):
                     connection.close()
             else:
-                _abandoned.append(connection)
+                _abandon(connection)
         self._writer = self._reader = None
         self._mover.forget()
         self._write_lock, self._read_lock = threading.RLock(), threading.RLock()
+
+
+def _abandon(connection: sqlite3.Connection) -> None:
+    """Keep a connection open for good: one that a fork caught at work could hang when it is closed, and one
+    whose file was taken away would delete the log of the file that is there now.
+    """
+    try:
+        import ctypes
+
+        # One reference too many: not even the end of the interpreter closes it.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    except ImportError:
+        _abandoned.append(connection)
+
+
+_abandoned: list[sqlite3.Connection] = []
 
 
 class _Forking(threading.local):
