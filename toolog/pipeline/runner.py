@@ -62,6 +62,10 @@ class Stopped(Exception):
     """The runner was told to stop while it had something in hand; that stays in the spool."""
 
 
+class Recalled(Exception):
+    """Some of what the runner has in hand may be given up in the spool: it begins again at its cursor."""
+
+
 class SinkRunner(Loop):
     """Ships to one sink.
 
@@ -88,6 +92,7 @@ class SinkRunner(Loop):
         self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
         self.failures = 0
         self.failed_at = 0.0
+        self.recalled = False
         self._make = make
         self._delivery = delivery
         self._policies = policies
@@ -135,6 +140,7 @@ class SinkRunner(Loop):
         if self._sink is None and not self._connect():
             return
         for source in self._sources:
+            self.recalled = False
             frames = self._gather(source)
             if frames:
                 self._deliver(source, frames)
@@ -191,12 +197,14 @@ class SinkRunner(Loop):
         try:
             while batch.open:
                 self._send_next(batch)
-        except Stopped:
+        except (Stopped, Recalled) as error:
             settled = batch.settled_prefix()
             if settled:
                 source.ack(frames[settled - 1], self._state())
             source.forget()
-            raise
+            if isinstance(error, Stopped):
+                raise
+            return
         state = self._state()
         source.ack(frames[-1], state)
         if state is not None and source is not self._sources[0]:
@@ -212,6 +220,9 @@ class SinkRunner(Loop):
             part = batch.open[0]
         assert self._sink is not None
         self.enter()
+        if self.recalled:
+            self.leave()
+            raise Recalled
         again = batch.resent(part)
         try:
             answer = self._sink.write([batch.records[index] for index in part])
@@ -231,7 +242,7 @@ class SinkRunner(Loop):
             self.leave()
 
     def _settle(self, batch: _Batch, part: list[int], answer: Answer | None, again: int) -> None:
-        stored, retry = part, []
+        stored, retry, known = part, [], 0
         if answer is not None:
             ids: dict[int, str] = {}
             if answer.rejected or answer.retry:
@@ -242,12 +253,13 @@ class SinkRunner(Loop):
             stored = [index for index in part if index not in out]
             if rejected:
                 self._bury(batch, [(index, answer.rejected[ids[index]], "rejected") for index in rejected])
-            again = max(again, answer.again)
+            known = answer.again
+            again = max(again, known)
         if again:
             count("delivered_again", again)
         batch.close(part, stored)
-        if stored:
-            count("stored", len(stored), sink=self.sink_name)
+        if len(stored) > known:
+            count("stored", len(stored) - known, sink=self.sink_name)
         if retry:
             batch.open.insert(0, retry)
             self.failures += 1

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
 _GRACE = 0.3
+_RECALL = 0.2
 
 
 class Shipping:
@@ -113,12 +115,31 @@ class Shipping:
             return False
         writer.seal()
         below = None if oldest else 10 * (levelno // 10)
-        given = spool.drop_oldest(max(self.options.max_size // 8, 1), self._readers, below=below)
+        with self._recall():
+            given = spool.drop_oldest(max(self.options.max_size // 8, 1), self._readers, below=below)
         for lost, number in given.frames.items():
             self._losses.note("spool_full", lost, number)
         if not given.freed:
             self._refused_at = time.monotonic()
         return bool(given.freed)
+
+    @contextmanager
+    def _recall(self) -> Iterator[None]:
+        """Take back what the runners have in hand, so that nothing is both given up and delivered.
+
+        A write that is under way is waited for, but not a hung one.
+        """
+        deadline = time.monotonic() + _RECALL
+        for runner in self.runners:
+            runner.paused = True
+        while any(runner.busy and runner.alive for runner in self.runners) and time.monotonic() < deadline:
+            time.sleep(_POLL)
+        try:
+            yield
+        finally:
+            for runner in self.runners:
+                runner.recalled = True
+                runner.paused = False
 
     # -- the sinks' threads
 
