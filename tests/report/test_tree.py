@@ -79,7 +79,7 @@ session order-1
                │  │ b
 12:00:01.000   │  ├─ ✓ search(query='shoes 1') → [1, 2] 12.5 ms
 12:00:05.000   │  │  └─ ★ search not passed, score 0.2
-12:00:02.000   │  └─ ✗ pay execution_error 12.5 ms CardError: refused\\nby bank (query='shoes 2')
+12:00:02.000   │  └─ ✗ pay 12.5 ms CardError: refused\\nby bank (query='shoes 2')
 12:00:02.500   │     ├─ │ shop: trying card
 12:00:03.000   │     └─ ▶ http(query='shoes 3') running
 12:00:04.000   └─ ⊘ ship validation_error 12.5 ms (called by 9999999999999999, which is not here)

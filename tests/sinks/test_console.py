@@ -52,7 +52,7 @@ def test_each_event_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
         {"record_id": "bare", "event": "from_later"},
     )
     assert text.splitlines() == [
-        "12:00:02.000 ✗ search execution_error 12.5 ms after 2 retries ValueError: refused (query='shoes 2')",
+        "12:00:02.000 ✗ search 12.5 ms after 2 retries ValueError: refused (query='shoes 2')",
         "12:00:03.000 ⊘ search validation_error 250 us (query='shoes 3')",
         "12:00:04.000 ◌ search cancelled 12.5 ms (query='shoes 4')",
         "12:00:05.000 ▶ search(query='shoes 5')",

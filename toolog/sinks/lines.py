@@ -37,6 +37,9 @@ class Marks(NamedTuple):
 UNICODE = Marks("✓", "✗", "⊘", "◌", "▶", "│", "‼", "◇", "★", "→", "…")
 ASCII = Marks("+", "x", "!", "~", ">", "|", "!!", "o", "*", "->", "...")
 
+_PLAIN_FAILURE = "execution_error"
+"""What a failed call's status is unless something else is said; the mark before the line says so already."""
+
 VALUE_WIDTH = 48
 """Columns one argument or result may take in a line."""
 
@@ -272,7 +275,9 @@ def _cancelled(record: Mapping[str, Any], marks: Marks) -> _Described:
 def _unhappy(record: Mapping[str, Any], marks: Marks, style: str) -> Line:
     # The error stands before the arguments, which may be long: a narrow terminal cuts the line's end.
     name, given = _tool(record, marks)
-    rest = [name, (style, f" {visible(record.get('status') or 'failed')}"), ("dim", _ended(record))]
+    status = str(record.get("status") or "failed")
+    rest = [name] if status == _PLAIN_FAILURE else [name, (style, f" {visible(status)}")]
+    rest.append(("dim", _ended(record)))
     if error := error_text(record, marks=marks):
         rest.append((style, f" {error}"))
     return rest if given[1] == "()" else [*rest, ("dim", f" {given[1]}")]
