@@ -19,7 +19,7 @@ import pytest
 from tests import documents
 from toolog import store
 from toolog.errors import ConfigError, SinkUnavailable
-from toolog.store import database
+from toolog.store import database, log_mover
 from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 
 WRITER = """
@@ -384,8 +384,8 @@ def test_the_log_is_moved_into_the_database_while_writing_goes_on(
     """The write-ahead log stays bounded under steady writing, and all records are in the database at the
     end.
     """
-    monkeypatch.setattr(database, "LOG_BYTES", 256 * 1024)
-    monkeypatch.setattr(database, "LOG_LIMIT", 1024 * 1024)
+    monkeypatch.setattr(log_mover, "LOG_BYTES", 256 * 1024)
+    monkeypatch.setattr(log_mover, "LOG_LIMIT", 1024 * 1024)
     path = tmp_path / "calls.db"
     log = Path(f"{path}-wal")
     largest = 0

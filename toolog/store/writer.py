@@ -1,6 +1,6 @@
 """Writing a batch of record documents into the store: one transaction, each record once.
 
-The full-text index is not kept up to date here: it costs three times as much as storing the record itself.
+The full-text index is not kept up to date here: it costs about twice as much as storing the record itself.
 What is not indexed yet is indexed when writing is calm (:func:`index`), and at the latest by the next search.
 """
 
