@@ -1,3 +1,5 @@
+# ruff: noqa: E501, SIM905
+
 """Realistic records of tools without a secret in them, made from a fixed seed."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# ruff: noqa: E501
+
 """Labelled cases of the sanitizer: what must be hidden, and what must be left exactly as it is. All of it is invented.
 
 Strings in the shape of real keys are assembled here, so that no file holds one whole.
@@ -20,7 +22,11 @@ def _join(*parts: str) -> str:
 
 JWT = ".".join(
     base64.urlsafe_b64encode(part).decode().rstrip("=")
-    for part in (b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"demo","iat":1700000000}', b"invented-signature-for-tests")
+    for part in (
+        b'{"alg":"HS256","typ":"JWT"}',
+        b'{"sub":"demo","iat":1700000000}',
+        b"invented-signature-for-tests",
+    )
 )
 PEM_HEAD = _join("-----BEGIN ", "RSA PRIVATE KEY-----")
 PEM_TAIL = _join("-----END ", "RSA PRIVATE KEY-----")
@@ -101,12 +107,18 @@ VALUES += [
     ("token was " + JWT + ".", [JWT.split(".")[1]]),
     (_join(PEM_HEAD, "\n", PEM_BODY, "\n", PEM_TAIL), [PEM_BODY.split("\n")[0], PEM_BODY.split("\n")[1]]),
     ({"k": _join("x ", PEM_HEAD, "\\n", PEM_BODY.replace("\n", "\\n"))}, ["MIIEinvented", "EEEEFFFFGGGG"]),
-    (_join("-----BEGIN ", "OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA"), ["b3BlbnNzaC1rZXktdjEAAAAA"]),
+    (
+        _join("-----BEGIN ", "OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA"),
+        ["b3BlbnNzaC1rZXktdjEAAAAA"],
+    ),
     ("Bearer " + LONG, [LONG]),
     ("authorization: bearer " + LONG, [LONG]),
     ("curl -H 'Authorization: Bearer " + LONG + "' https://x.example", [LONG]),
     ('curl -H "X-Api-Key: k12ab34cd" https://x.example', ["k12ab34cd"]),
-    ("Authorization: Digest username=\"bob\", response=\"6629fae49393a05397450978507c4ef1\"", ["6629fae49393a05397450978507c4ef1"]),
+    (
+        'Authorization: Digest username="bob", response="6629fae49393a05397450978507c4ef1"',
+        ["6629fae49393a05397450978507c4ef1"],
+    ),
     ("Authorization: Token k12ab34cd", ["k12ab34cd"]),
     ("Cookie: sid=k12ab34cd; theme=dark", ["k12ab34cd"]),
     ("Set-Cookie: sid=k12ab34cd; Path=/; HttpOnly", ["k12ab34cd"]),
@@ -205,18 +217,18 @@ TEXTS: list[tuple[Any, list[str]]] = [
     ("auth failed: token=k12ab34cd, retry", ["k12ab34cd"]),
     ("(token: k12ab34cd)", ["k12ab34cd"]),
     ("[api_key=k12ab34cd]", ["k12ab34cd"]),
-    ("password=\"Zq9-inv", [WORD]),
-    ("{\"a\": 1, \"password\": \"Zq9-inv", [WORD]),
-    ("{\\\"password\\\": \\\"Zq9-inv\\\", \\\"x\\\": 1", [WORD]),
-    ("body: {\"password\": \"Zq9-inv\"} end", [WORD]),
+    ('password="Zq9-inv', [WORD]),
+    ('{"a": 1, "password": "Zq9-inv', [WORD]),
+    ('{\\"password\\": \\"Zq9-inv\\", \\"x\\": 1', [WORD]),
+    ('body: {"password": "Zq9-inv"} end', [WORD]),
     ("passwords: ['a-inv1', 'b-inv2']", ["a-inv1", "b-inv2"]),
-    ("{\"phone\": 5550134, \"x\": [", ["5550134"]),
+    ('{"phone": 5550134, "x": [', ["5550134"]),
     ("otp=482913", ["482913"]),
     ("KeyError: 'x'\n  auth_token = \"k12ab34cd\"\n", ["k12ab34cd"]),
     ("    return Client(token='k12ab34cd')\n", ["k12ab34cd"]),
     ("locals: password = 'Zq9-inv'", [WORD]),
     ("password => Zq9-inv", [WORD]),
-    ("password := \"Zq9-inv\"", [WORD]),
+    ('password := "Zq9-inv"', [WORD]),
     ("config.db.password=Zq9-inv", [WORD]),
     ("phone: +1 415 555 0132", ["415 555 0132"]),
     ("电话：010-5550134", ["5550134"]),

@@ -1,4 +1,5 @@
-"""The prefilter flags a superset of what the walk changes, in every kind of bytes and beside any neighbour."""
+"""The prefilter flags a superset of what the walk changes, in every kind of bytes and beside any
+neighbour."""
 
 from __future__ import annotations
 
@@ -84,8 +85,10 @@ KEYS = sorted({key for value, _ in labelled.KEYS for key in value if isinstance(
 edges = st.one_of(
     st.text(max_size=6),
     st.sampled_from(
-        ["\n", "\t", "\r\n", "\\n", "\\", '"', "'", "0", "9", "a", "Z", "_", "-", ".", " ", "中", "：", "，", "(", ")", "[", "{", "=",
-         "é", "１", "\ufeff", "n", "\x00", "/", "&", "?", "%", "@", "+", "x" * 50, "7" * 3]
+        ["\n", "\t", "\r\n", "\\n", "\\", '"', "'", "0", "9", "a", "Z", "_", "-", ".", " ", "中", "：", "，",
+         "(",
+         ")", "[", "{", "=", "é", "１", "\ufeff", "n", "\x00", "/", "&", "?", "%", "@", "+", "x" * 50,
+         "7" * 3]
     ),
 )  # fmt: skip
 snippets = st.sampled_from(SNIPPETS)
@@ -99,14 +102,18 @@ leaves = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(min_value=-(2**40), max_value=2**64 - 1),
-    st.sampled_from([99, 100, 127, 128, 4821, 13800138000, 13912345678, 4242424242424242, 110101190001010014, 48, 57]),
+    st.sampled_from(
+        [99, 100, 127, 128, 4821, 13800138000, 13912345678, 4242424242424242, 110101190001010014, 48, 57]
+    ),
     st.floats(allow_nan=False),
     st.tuples(edges, snippets, edges).map("".join),
     st.tuples(snippets, edges, snippets).map("".join),
     st.text(max_size=20),
 )
 values = st.recursive(
-    leaves, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)), max_leaves=8
+    leaves,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4)),
+    max_leaves=8,
 )
 
 
@@ -131,7 +138,8 @@ def test_the_scan_flags_whatever_the_walk_changes(value: Any) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.integers(min_value=0, max_value=70), snippets, st.integers(min_value=0, max_value=127))
 def test_lengths_and_small_numbers_around_a_text_hide_nothing(size: int, snippet: str, number: int) -> None:
-    """A length that looks like a letter before a text, and a number that looks like one behind it, hide no secret."""
+    """A length that looks like a letter before a text, and a number that looks like one behind it, hide no
+    secret."""
     value = [" " * size + snippet, number, snippet + " " * size, number]
     if changed(value):
         assert SANITIZER.flags(ormsgpack.packb(value))
@@ -142,7 +150,9 @@ def test_lengths_and_small_numbers_around_a_text_hide_nothing(size: int, snippet
 @given(st.tuples(edges, snippets, edges).map("".join))
 def test_fullwidth_forms_are_flagged(text: str) -> None:
     """A secret written in fullwidth letters and digits is flagged when the rules hide it."""
-    wide = "".join(chr(ord(char) + 0xFEE0) if "0" <= char <= "z" and char.isalnum() else char for char in text)
+    wide = "".join(
+        chr(ord(char) + 0xFEE0) if "0" <= char <= "z" and char.isalnum() else char for char in text
+    )
     if changed({"t": wide}):
         assert [kind for kind, seen in flagged_everywhere({"t": wide}) if not seen] == []
 
@@ -158,9 +168,14 @@ def test_clean_records_are_rarely_flagged() -> None:
 
 def test_own_words_and_known_secrets_are_flagged() -> None:
     """A user's key words, known secrets and expressions are part of the scan."""
-    own = Sanitizer(keys_add=["customer_ref", "内部编号"], known_secrets=["s3cr/t value"], rules_add={"order_no": r"ORD-\d{4}"})
-    for value in ({"customerRef": "x1"}, {"customer-ref": 5000}, {"内部编号": "x1"}, {"内部编号": 777}, ["a s3cr/t value b"],
-                  ["s3cr%2Ft%20value"], ["see ORD-1234"]):  # fmt: skip
+    own = Sanitizer(
+        keys_add=["customer_ref", "内部编号"],
+        known_secrets=["s3cr/t value"],
+        rules_add={"order_no": r"ORD-\d{4}"},
+    )
+    shown = ("a s3cr/t value b", "s3cr%2Ft%20value", "see ORD-1234")
+    named = ({"customerRef": "x1"}, {"customer-ref": 5000}, {"内部编号": "x1"}, {"内部编号": 777})
+    for value in (*named, *([text] for text in shown)):
         clean = own.sanitize(value)
         assert clean != value
         assert own.flags(ormsgpack.packb(value))

@@ -77,6 +77,7 @@ def test_it_fails_closed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sanitizer = Sanitizer()
     monkeypatch.setattr(Sanitizer, broken, explode) if broken == "sanitize_at" else None
     if broken == "flags":
+
         class Broken(Sanitizer):
             flags = explode
 

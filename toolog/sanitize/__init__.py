@@ -1,8 +1,8 @@
 """Masking: nothing unmasked leaves the process.
 
-`Sanitizer` is the only thing that users meet. Behind it: `words` judges names, `rules` and `text` find secrets, `engine`
-walks values, `prefilter` says from the bytes alone that there is nothing to walk for, `masks` writes what stands in
-the place of a secret, `logfilter` does all that to log records.
+`Sanitizer` is the only thing that users meet. Behind it: `words` judges names, `rules` and `text` find
+secrets, `engine` walks values, `prefilter` says from the bytes alone that there is nothing to walk for,
+`masks` writes what stands in the place of a secret, `logfilter` does all that to log records.
 """
 
 from toolog.sanitize.engine import Finding

@@ -38,7 +38,9 @@ class Candidates:
         self._plain = re2.compile("|".join(parts).encode(), options)
         foreign = [word for word in known if not word.isascii()]
         foreign += ["".join(phrase) for phrase in words.added if not "".join(phrase).isascii()]
-        self._foreign = re.compile("|".join(re.escape(word) for word in sorted(foreign, key=len, reverse=True)), re.I)
+        self._foreign = re.compile(
+            "|".join(re.escape(word) for word in sorted(foreign, key=len, reverse=True)), re.I
+        )
 
     def find(self, text: str) -> Iterator[int]:
         """Yield, in order, where words of the vocabulary end."""

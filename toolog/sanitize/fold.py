@@ -1,9 +1,9 @@
 """Look-alike characters folded to ASCII, one character for one character, so that spans stay valid.
 
-A fullwidth `１３８` or a mathematical `𝐩` hides a number or a word from any pattern written in ASCII. `fold` answers a
-text of the same length in which such characters are their plain ASCII forms; positions found in the folded text are
-positions in the original. Only one-to-one forms are folded, and only those that nobody writes by accident: `²`, `™`
-or `℃` stay as they are.
+A fullwidth `１３８` or a mathematical `𝐩` hides a number or a word from any pattern written in ASCII. `fold`
+answers a text of the same length in which such characters are their plain ASCII forms; positions found in the
+folded text are positions in the original. Only one-to-one forms are folded, and only those that nobody writes
+by accident: `²`, `™` or `℃` stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ _NUMBER_SIGNS = {
     0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: "-", 0x2014: "-", 0x2015: "-", 0x2212: "-",
     0x00A0: " ", 0x2002: " ", 0x2003: " ", 0x2007: " ", 0x2009: " ", 0x202F: " ", 0x3000: " ",
 }  # fmt: skip
-_RANGES = ((0x0130, 0x0132), (0x017F, 0x0180), (0x212A, 0x212B), (0x24B6, 0x24EA), (0xFF01, 0xFF5F), (0x1D400, 0x1D800))
+_RANGES = (
+    (0x0130, 0x0132),
+    (0x017F, 0x0180),
+    (0x212A, 0x212B),
+    (0x24B6, 0x24EA),
+    (0xFF01, 0xFF5F),
+    (0x1D400, 0x1D800),
+)
 #: Where the digits of other scripts begin: Arabic, Persian, N'Ko, Devanagari, Bengali, Thai, Khmer and more.
 _DIGITS = (0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0E50, 0x0ED0, 0x17E0)
 
@@ -34,7 +41,8 @@ def _table() -> dict[int, str]:
     return table
 
 
-#: Code point -> ASCII. Every one of these alone makes the prefilter flag a text, so common signs are not among them.
+#: Code point -> ASCII. Every one of these alone makes the prefilter flag a text, so common signs are not
+#: among them.
 TABLE = _table()
 #: Digits of other scripts: folded in numbers only.
 FOREIGN_DIGITS = {start + value: str(value) for start in _DIGITS for value in range(10)}
@@ -50,14 +58,16 @@ def fold(text: str) -> str:
 
 
 def fold_numbers(text: str) -> str:
-    """Fold like `fold`, and also what numbers are made of: dashes, blanks, brackets, the digits of all scripts."""
+    """Fold like `fold`, and also what numbers are made of: dashes, blanks, brackets, the digits of all
+    scripts."""
     if text.isascii():
         return text
     return text.translate(_NUMBER_TABLE)
 
 
 def byte_class(codes: Iterable[int]) -> str:
-    """Answer a regular expression over UTF-8 bytes (written in Latin-1) that matches any of the code points."""
+    """Answer a regular expression over UTF-8 bytes (written in Latin-1) that matches any of the code
+    points."""
     groups: dict[bytes, list[int]] = {}
     for code in sorted(codes):
         encoded = chr(code).encode()

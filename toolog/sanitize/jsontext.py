@@ -18,8 +18,9 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(text: str) -> tuple[bool, Any]:
-    """Answer (True, value) when the text is a JSON object, list or text that holds JSON, else (False, None)."""
-    begin = text.lstrip()[:1]
+    """Answer (True, value) when the text is a JSON object, list or text that holds JSON, else (False,
+    None)."""
+    begin = text[:1] if not text[:1].isspace() else text.lstrip()[:1]
     if begin not in ("{", "[", '"') or text.rstrip()[-1] not in '}]"' or (begin == '"' and "\\" not in text):
         return False, None
     try:
@@ -35,10 +36,12 @@ def dump_like(text: str, value: Any) -> str:
     if "\n" in inner:
         second = inner.split("\n", 2)[1]
         indent = len(second) - len(second.lstrip(" ")) or None
-    wide = '": ' in inner or not ('":' in inner)
+    wide = '": ' in inner or '":' not in inner
     comma = ", " if (", " in inner or "," not in inner) and indent is None and wide else ","
     if indent is None and not wide and '", "' in inner:
         comma = ", "
-    dumped = json.dumps(value, ensure_ascii=inner.isascii(), indent=indent, separators=(comma, ": " if wide else ":"))
+    dumped = json.dumps(
+        value, ensure_ascii=inner.isascii(), indent=indent, separators=(comma, ": " if wide else ":")
+    )
     head = text[: len(text) - len(text.lstrip())]
     return head + dumped + text[len(text.rstrip()) :]

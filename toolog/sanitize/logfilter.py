@@ -1,7 +1,9 @@
-"""Masks a log record of any application in place: message, arguments, exception text, stack, extra attributes.
+"""Masks a log record of any application in place: message, arguments, exception text, stack, extra
+attributes.
 
-A secret often stands half in the format (`"password=%s"`) and half in an argument. So the message is rendered with the
-place of every argument known; what must be hidden is then put back as masked arguments of the same number.
+A secret often stands half in the format (`"password=%s"`) and half in an argument. So the message is rendered
+with the place of every argument known; what must be hidden is then put back as masked arguments of the same
+number.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from typing import Any
 from toolog.sanitize.engine import Walk
 from toolog.sanitize.masks import FAILED
 from toolog.sanitize.policy import Policy
+from toolog.sanitize.spans import find_spans
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_DIRECTIVE = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?(?P<kind>[diouxXeEfFgGcrsa%])")
+_DIRECTIVE = re.compile(
+    r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?(?P<kind>[diouxXeEfFgGcrsa%])"
+)
 _FORMATTER = logging.Formatter()
 
 
@@ -70,7 +75,10 @@ def _mask_message(record: logging.LogRecord, policy: Policy) -> None:
     if clean is text:
         return
     if not _put_back(record, clean, policy):
-        record.msg, record.args = clean.replace("%", "%%") + "%.0s" * _arity(record.args), record.args and _blanks(record.args)
+        record.msg, record.args = (
+            clean.replace("%", "%%") + "%.0s" * _arity(record.args),
+            record.args and _blanks(record.args),
+        )
 
 
 def _clean_args(args: Any, policy: Policy) -> Any:
@@ -97,7 +105,8 @@ def _blanks(args: Any) -> Any:
 
 
 def _put_back(record: logging.LogRecord, clean: str, policy: Policy) -> bool:
-    """Write the masked message as a format with masked arguments; answer False when that cannot be done exactly."""
+    """Write the masked message as a format with masked arguments; answer False when that cannot be done
+    exactly."""
     template = str(record.msg)
     args = record.args
     if isinstance(args, dict):
@@ -117,7 +126,7 @@ def _put_back(record: logging.LogRecord, clean: str, policy: Policy) -> bool:
             number += 1
     pieces.append((template[at:], template[at:], -1))
     text = "".join(piece[1] for piece in pieces)
-    spans = Walk(policy)._spans(text)
+    spans = find_spans(policy, text)
     if not spans or number != len(args):
         return False
     fresh = list(args)
@@ -165,14 +174,14 @@ def _put_back_mapping(record: logging.LogRecord, template: str, args: dict[str, 
             continue
         before = template[: match.start()] % fresh
         shown = match.group() % args
-        spans = Walk(policy)._spans(before + shown)
+        spans = find_spans(policy, before + shown)
         if any(high > len(before) for _, high, _ in spans):
             fresh[key] = policy.masks.render(spans[-1][2], shown)
             template = template.replace(match.group(), f"%({key})s")
     message = template % fresh
     if _clean(message, policy) != message:
         return False
-    record.msg, record.args = template, fresh  # type: ignore[assignment]
+    record.msg, record.args = template, fresh
     return True
 
 

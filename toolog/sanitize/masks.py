@@ -1,6 +1,7 @@
 """What stands in the place of a secret: the styles, and how a caller's own style is kept honest.
 
-Every mask is recognized as one when it is met again (`plausible.is_mask`), so sanitizing twice changes nothing.
+Every mask is recognized as one when it is met again (`plausible.is_mask`), so sanitizing twice changes
+nothing.
 """
 
 from __future__ import annotations
@@ -27,19 +28,23 @@ Style = str | Callable[[str, str], str]
 class Masks:
     """Makes masks: one style for each rule, `*` for all others.
 
-    :param styles: rule -> `mask`, `last4`, `pseudonym`, `drop`, a dotted name `package.module:function`, or a callable
-        `(rule, secret) -> str`. A single style stands for all rules.
+    :param styles: rule -> `mask`, `last4`, `pseudonym`, `drop`, a dotted name `package.module:function`, or a
+        callable `(rule, secret) -> str`. A single style stands for all rules.
     :param hmac_key: the key of pseudonyms: text, bytes, or `{"env": NAME}`.
     :raises ConfigError: for a style nobody knows, or pseudonyms without a key.
     """
 
-    def __init__(self, styles: Mapping[str, Style] | Style | None, hmac_key: Any, rules: frozenset[str]) -> None:
+    def __init__(
+        self, styles: Mapping[str, Style] | Style | None, hmac_key: Any, rules: frozenset[str]
+    ) -> None:
         if styles is None:
             styles = {}
         elif isinstance(styles, str) or callable(styles):
             styles = {"*": styles}
         elif not isinstance(styles, Mapping):
-            raise ConfigError(f"sanitizer option 'style' is a style or a mapping of rule to style, not {styles!r}")
+            raise ConfigError(
+                f"sanitizer option 'style' is a style or a mapping of rule to style, not {styles!r}"
+            )
         self._styles: dict[str, Style] = {}
         for rule, style in styles.items():
             if rule != "*" and rule not in rules:
@@ -81,7 +86,9 @@ class Masks:
                 import hmac
 
                 assert self._key is not None
-                digest = hmac.new(self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+                digest = hmac.new(
+                    self._key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256
+                ).hexdigest()
                 return f"[MASKED:{rule}:{digest[:12]}]"
             assert callable(style)
             made = style(rule, secret)
@@ -129,5 +136,7 @@ def _key(given: Any) -> bytes | None:
     if isinstance(given, str):
         given = given.encode()
     if not isinstance(given, bytes) or len(given) < 8:
-        raise ConfigError("sanitizer option 'hmac_key' is text or bytes of at least 8 bytes, or {'env': NAME}")
+        raise ConfigError(
+            "sanitizer option 'hmac_key' is text or bytes of at least 8 bytes, or {'env': NAME}"
+        )
     return given

@@ -1,8 +1,12 @@
-"""What is inside objects that carry their data in declared fields: dataclasses, attrs, pydantic. Runs none of their code."""
+"""What is inside objects that declare their fields (dataclasses, attrs, pydantic) and exceptions; runs none
+of their code."""
 
 from __future__ import annotations
 
+from types import MemberDescriptorType
 from typing import Any
+
+_MOST_CAUSES = 16
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:
@@ -32,9 +36,19 @@ def fields_of(value: Any) -> dict[str, Any] | None:
             fields[name] = own[name]
             continue
         slot = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
-        if type(slot).__name__ == "member_descriptor":
+        if isinstance(slot, MemberDescriptorType):
             try:
                 fields[name] = slot.__get__(value)
             except AttributeError:
                 continue
     return fields
+
+
+def causes_of(error: BaseException) -> list[BaseException]:
+    """Answer an exception and what caused it, outermost first; bounded, and each once."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and len(chain) < _MOST_CAUSES and all(link is not known for known in chain):
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return chain

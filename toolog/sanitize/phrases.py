@@ -1,4 +1,5 @@
-"""Secrets that no sign of assignment announces: one-letter flags of well-known programs, and Chinese sentences."""
+"""Secrets that no sign of assignment announces: one-letter flags of well-known programs, and Chinese
+sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _SHORT = (
     (re.compile(r"\bredis-cli\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"), "redis-cli"),
 )
 _SPOKEN = re.compile(
-    r"(?P<name>[密口][码碼令]|令牌|[密私][钥鑰]|验证码|驗證碼|校验码|手机号?码?|手機號?碼?|电话号?码?|电话|卡号|身份证号?码?)(?:[是为為]|[:：])?[ ]?"
+    r"(?P<name>[密口][码碼令]|令牌|[密私][钥鑰]|[验校]证?码|驗證碼|手机号?码?|手機號?碼?|电话号?码?|卡号|身份证号?码?)"
+    r"(?:[是为為]|[:：])?[ ]?"
     r"(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
 )
 
@@ -41,11 +43,19 @@ def find_program_passwords(text: str) -> Iterator[Span]:
 
 
 def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
-    """Find `密码是...` and `验证码482913`: Chinese writes no blank and often no sign between name and value."""
+    """Find `密码是...` and `验证码482913`: Chinese writes no blank and often no sign between name and
+    value."""
     for match in _SPOKEN.finditer(text):
         value = match.group("value").rstrip(".,!?")
         verdict = judge(match.group("name"))
-        if verdict is None or not any(char.isdigit() for char in value) or is_mask(value) or is_reference(value):
+        if (
+            verdict is None
+            or not any(char.isdigit() for char in value)
+            or is_mask(value)
+            or is_reference(value)
+        ):
             continue
-        if text[match.start("value") - 1] in "是为為:： " or (verdict[0] == "code" and value.isdigit() and len(value) <= 8):
+        if text[match.start("value") - 1] in "是为為:： " or (
+            verdict[0] == "code" and value.isdigit() and len(value) <= 8
+        ):
             yield match.start("value"), match.start("value") + len(value), verdict[0]

@@ -1,7 +1,10 @@
-"""Is this a secret, or only text about one? Decides on the value that stands behind a sensitive name in free text.
+# ruff: noqa: SIM905 - word lists read better as text
+"""Is this a secret, or only text about one? Decides on the value that stands behind a sensitive name in free
+text.
 
-`token: expired`, `password = os.environ["DB_PASSWORD"]` and `api_key: ${API_KEY}` name a secret and show none. A value
-in quotes, or with a digit or a sign in it, is taken for a secret; a bare lower-case word is judged by what follows it.
+`token: expired`, `password = os.environ["DB_PASSWORD"]` and `api_key: ${API_KEY}` name a secret and show
+none. A value in quotes, or with a digit or a sign in it, is taken for a secret; a bare lower-case word is
+judged by what follows it.
 """
 
 from __future__ import annotations
@@ -10,31 +13,36 @@ import re
 from collections.abc import Callable
 
 _STATUS = frozenset(
-    """expired invalid missing required optional none null nil true false ok okay yes no valid wrong incorrect revoked
-    rejected accepted denied failed failure unknown undefined unset empty set changed updated reset sent enabled
-    disabled hidden redacted masked filtered removed secret password token string str int integer bytes bool boolean
-    number float any object array list dict text varchar char type optional secretstr default auto given provided
-    present absent needed not n/a na tbd todo refreshed verified unverified pending active inactive locked unlocked
-    generated created deleted rotated stored loaded found expires expiring mismatch mismatched matched matches ready
-    confirmed unauthorized forbidden self cls this kwargs args see your the a an is was please must should may bearer
-    basic digest oauth oauth2 mtls jwt saml ldap kerberos session anonymous public private internal external later
-    lax strict accept decline sms email app call landline mobile work home cell fax other new old short long strong
-    weak medium bad good include omit same-origin""".split()
+    """expired invalid missing required optional none null nil true false ok okay yes no valid wrong incorrect
+    revoked rejected accepted denied failed failure unknown undefined unset empty set changed updated reset
+    sent enabled disabled hidden redacted masked filtered removed secret password token string str int integer
+    bytes bool boolean number float any object array list dict text varchar char type optional secretstr
+    default auto given provided present absent needed not n/a na tbd todo refreshed verified unverified
+    pending active inactive locked unlocked generated created deleted rotated stored loaded found expires
+    expiring mismatch mismatched matched matches ready confirmed unauthorized forbidden self cls this kwargs
+    args see your the a an is was please must should may bearer basic digest oauth oauth2 mtls jwt saml ldap
+    kerberos session anonymous public private internal external later lax strict accept decline sms email app
+    call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
+    same-origin""".split()
 )
 _REFERENCE = re.compile(
-    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*"
+    r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
     r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*|f?[\"']?\{.*",
     re.S,
 )
 _MASK = re.compile(
-    r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
-    r"|\*{3,}[^\s*]{0,4}|[xX]{4,}|[•●]{3,}|\.{3,}|…|\[?(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)\]?"
+    r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
+    r"|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
+    r"|\*{3,}[^\s*]{0,4}|[xX]{4,}|[•●]{3,}|\.{3,}|…"
+    r"|\[?(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)\]?"
     r"|<(?:redacted|REDACTED|masked|hidden|secret)>|<MASK>|-+"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _OWNERS = frozenset(
-    "self cls this os sys config conf cfg settings env environ process args kwargs request req response user ctx context"
-    " obj options opts params data client secrets st app form session credentials creds auth props state".split()
+    "self cls this os sys config conf cfg settings env environ process args kwargs request req response"
+    " user ctx context obj options opts params data client secrets st app form session credentials creds auth"
+    " props state".split()
 )
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
@@ -52,10 +60,11 @@ def is_reference(value: str) -> bool:
 def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[str], object]) -> bool:
     """Tell whether an unquoted value behind a sensitive name is the secret itself.
 
-    :param strict: the separator was weak (a colon and a blank, a flag): a bare word is then read as prose when more
-        words follow.
+    :param strict: the separator was weak (a colon and a blank, a flag): a bare word is then read as prose
+        when more words follow.
     :param rest: what follows the value (a few characters are enough).
-    :param sensitive: the key predicate; code that passes a variable on (`password=db_password`) shows nothing.
+    :param sensitive: the key predicate; code that passes a variable on (`password=db_password`) shows
+        nothing.
     """
     if is_mask(value) or is_reference(value):
         return False
@@ -66,7 +75,11 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
         if rest[:1] in ("(", "["):
             return False
         head, _, tail = value.rpartition(".")
-        if sensitive(tail) and (head or tail.islower() or tail.isupper()) and not any(c.isdigit() for c in tail):
+        if (
+            sensitive(tail)
+            and (head or tail.islower() or tail.isupper())
+            and not any(c.isdigit() for c in tail)
+        ):
             return False
         if head and value.partition(".")[0] in _OWNERS:
             return False
@@ -88,7 +101,15 @@ def fits_shape(value: str, shape: str) -> bool:
     if shape == "number":
         return digits >= 5 and digits * 2 >= len(value)
     if shape == "mixed":
-        return len(value) >= 4 and (digits > 0 or not value.isalpha()) and not value.replace(".", "").replace("%", "").isdigit()
+        return (
+            len(value) >= 4
+            and (digits > 0 or not value.isalpha())
+            and not value.replace(".", "").replace("%", "").isdigit()
+        )
     if shape == "credential":
-        return len(value) >= 4 and value.lower() not in _STATUS and not value.replace("_", "").replace("-", "").isalpha()
+        return (
+            len(value) >= 4
+            and value.lower() not in _STATUS
+            and not value.replace("_", "").replace("-", "").isalpha()
+        )
     return True

@@ -1,4 +1,5 @@
-"""The options of a sanitizer, checked once and made ready: what each call needs and nothing that changes later."""
+"""The options of a sanitizer, checked once and made ready: what each call needs and nothing that changes
+later."""
 
 from __future__ import annotations
 
@@ -21,11 +22,14 @@ from toolog.sanitize.words import KeyWords, split
 
 #: Every rule that can name a mask, apart from a user's own.
 RULES = frozenset(
-    [*vocab.STRONG.values(), *vocab.PAIRS.values(), "key", "private_key", "jwt", "vendor_key", "web_hook", "bearer",
-     "basic", "url_password", "signature", "email", "phone", "id_number", "card", "iban", "ssn", "known_secret"]
+    [*vocab.STRONG.values(), *vocab.PAIRS.values(), "key", "private_key", "jwt", "vendor_key", "web_hook",
+    "bearer",
+     "basic", "url_password", "signature", "email", "phone", "id_number", "card", "iban", "ssn",
+     "known_secret"]
 )  # fmt: skip
 OPTIONS = (
-    "keys_add", "keys_remove", "safe_keys", "safe_paths", "rules_add", "rules_disable", "style", "known_secrets",
+    "keys_add", "keys_remove", "safe_keys", "safe_paths", "rules_add", "rules_disable", "style",
+    "known_secrets",
     "max_depth", "max_bytes", "tools", "hmac_key",
 )  # fmt: skip
 _UNIONS = ("keys_add", "keys_remove", "safe_keys", "safe_paths", "rules_disable", "known_secrets")
@@ -39,7 +43,8 @@ class UserRule:
 
     :param name: the rule's name, shown in the mask.
     :param pattern: the expression; with a group, only the first group is masked.
-    :raises ConfigError: for an expression that re2 cannot take (look-around, back-references) or that matches nothing.
+    :raises ConfigError: for an expression that re2 cannot take (look-around, back-references) or that matches
+    nothing.
     """
 
     __slots__ = ("group", "in_bytes", "name", "pattern")
@@ -55,7 +60,8 @@ class UserRule:
         except re2.error as error:
             reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
             raise ConfigError(
-                f"{where}: {reason}; a rule must run in linear time (re2 syntax: no look-around, no back-references)"
+                f"{where}: {reason}; a rule must run in linear time (re2 syntax: no look-around, no"
+                " back-references)"
             ) from error
         if self.pattern.search(""):
             raise ConfigError(f"{where} matches the empty text")
@@ -66,7 +72,8 @@ class UserRule:
 
     @property
     def anchored(self) -> bool:
-        """Whether the expression looks at its neighbours, so that it cannot be searched in serialized bytes."""
+        """Whether the expression looks at its neighbours, so that it cannot be searched in serialized
+        bytes."""
         text = self.pattern.pattern.replace("[^", "[")
         return any(sign in text for sign in _UNBOUND)
 
@@ -85,7 +92,8 @@ def base_prefilter() -> Prefilter:
 
 
 class Policy:
-    """All options of one sanitizer, or of one tool's override. See `docs/reference/sanitize.md` for each option."""
+    """All options of one sanitizer, or of one tool's override. See `docs/reference/sanitize.md` for each
+    option."""
 
     def __init__(self, options: Mapping[str, Any], where: str = "sanitizer") -> None:
         for name in options:
@@ -136,7 +144,8 @@ class Policy:
     def _flags_own(self, data: bytes) -> bool:
         if self._own is not None and self._own.scan(data):
             return True
-        # In JSON an escape may hide what a user's expression looks for; anchors cannot be asked of bytes at all.
+        # In JSON an escape may hide what a user's expression looks for; anchors cannot be asked of bytes at
+        # all.
         return bool(self.user_rules) and (
             self._walks_always or b"\\" in data or any(rule.in_bytes(data) for rule in self.user_rules)
         )
@@ -149,7 +158,8 @@ class Policy:
         return found
 
     def is_clean_key(self, key: str) -> bool:
-        """Tell whether the text of a key itself shows nothing; remembered, because keys come again and again."""
+        """Tell whether the text of a key itself shows nothing; remembered, because keys come again and
+        again."""
         known = self._clean_keys.get(key)
         if known is None:
             known = not self.user_rules and len(key) <= 256 and not self.families(key)
@@ -159,17 +169,24 @@ class Policy:
         return known
 
     def for_tool(self, options: Mapping[str, Any], tool: str) -> Policy:
-        """Answer the policy of one tool: lists are added to ours, mappings merged, everything else replaced."""
+        """Answer the policy of one tool: lists are added to ours, mappings merged, everything else
+        replaced."""
         merged = {key: value for key, value in self.options.items() if key != "tools"}
         if not isinstance(options, Mapping):
             raise ConfigError(f"sanitizer option 'tools': {tool!r} is a mapping of options, not {options!r}")
         for key, value in options.items():
             if key in _UNIONS and merged.get(key) is not None:
                 value = [*_texts(merged[key], key), *_texts(value, key)]
-            elif key in ("rules_add", "style") and isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            elif (
+                key in ("rules_add", "style")
+                and isinstance(value, Mapping)
+                and isinstance(merged.get(key), Mapping)
+            ):
                 value = {**merged[key], **value}
             elif key in ("tools", "hmac_key"):
-                raise unknown_key(key, [name for name in OPTIONS if name != key], f"sanitizer option 'tools': {tool!r}")
+                raise unknown_key(
+                    key, [name for name in OPTIONS if name != key], f"sanitizer option 'tools': {tool!r}"
+                )
             merged[key] = value
         return Policy(merged, f"sanitizer option 'tools': {tool!r}")
 
@@ -178,7 +195,8 @@ def _texts(given: Any, name: str) -> list[str]:
     if given is None:
         return []
     if isinstance(given, str) or not isinstance(given, Sequence | set | frozenset):
-        raise ConfigError(f"sanitizer option {name!r} is a list of texts, not {given!r}" if name != "known_secrets"
+        raise ConfigError(f"sanitizer option {name!r} is a list of texts, not"
+        " {given!r}" if name != "known_secrets"
                           else "sanitizer option 'known_secrets' is a list of texts")  # fmt: skip
     texts = list(given)
     if not all(isinstance(text, str) and text for text in texts):
@@ -190,7 +208,9 @@ def _whole(given: Any, name: str, default: int, least: int, most: int) -> int:
     if given is None:
         return default
     if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
-        raise ConfigError(f"sanitizer option {name!r} is a whole number from {least} to {most}, not {given!r}")
+        raise ConfigError(
+            f"sanitizer option {name!r} is a whole number from {least} to {most}, not {given!r}"
+        )
     return given
 
 
@@ -202,11 +222,20 @@ def _user_rules(given: Any) -> list[UserRule]:
     if given is None:
         return []
     if not isinstance(given, Mapping):
-        raise ConfigError(f"sanitizer option 'rules_add' is a mapping of rule name to expression, not {given!r}")
+        raise ConfigError(
+            f"sanitizer option 'rules_add' is a mapping of rule name to expression, not {given!r}"
+        )
     rules = []
     for name, pattern in given.items():
-        if not isinstance(name, str) or not name.isascii() or not name.replace("_", "a").isalnum() or name != name.lower():
-            raise ConfigError(f"sanitizer option 'rules_add': {name!r} is no name (small letters, digits and _)")
+        if (
+            not isinstance(name, str)
+            or not name.isascii()
+            or not name.replace("_", "a").isalnum()
+            or name != name.lower()
+        ):
+            raise ConfigError(
+                f"sanitizer option 'rules_add': {name!r} is no name (small letters, digits and _)"
+            )
         if name in FINDERS or name in RULES:
             raise ConfigError(f"sanitizer option 'rules_add': {name!r} is a built-in rule")
         if len(name) > 40:
@@ -216,11 +245,14 @@ def _user_rules(given: Any) -> list[UserRule]:
 
 
 def _known(secrets: list[str]) -> list[str]:
-    """Answer every spelling of the known secrets, longest first: as such, escaped, quoted, base64 at any offset."""
+    """Answer every spelling of the known secrets, longest first: as such, escaped, quoted, base64 at any
+    offset."""
     found: set[str] = set()
     for secret in secrets:
         if len(secret) < _LEAST_SECRET:
-            raise ConfigError(f"sanitizer option 'known_secrets': a secret has fewer than {_LEAST_SECRET} characters")
+            raise ConfigError(
+                f"sanitizer option 'known_secrets': a secret has fewer than {_LEAST_SECRET} characters"
+            )
         escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
         found |= {secret, quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe="")}
         found |= escaped | {json.dumps(text)[1:-1] for text in escaped}

@@ -1,12 +1,13 @@
 """One scan that says whether a walk can change anything: a superset of all rules, over bytes of any kind.
 
-The scan reads MessagePack, JSON (also JSON inside JSON) or text, without knowing which. So it can trust neither side
-of a string: in MessagePack the byte before it is a length that may look like a letter or digit, the byte behind it any
-value's head; in JSON the `n` of an escaped newline may stand before it. Every pattern here is the matching rule with
-those neighbours allowed. Whatever the walk changes must be flagged; what is flagged need not be changed.
+The scan reads MessagePack, JSON (also JSON inside JSON) or text, without knowing which. So it can trust
+neither side of a string: in MessagePack the byte before it is a length that may look like a letter or digit,
+the byte behind it any value's head; in JSON the `n` of an escaped newline may stand before it. Every pattern
+here is the matching rule with those neighbours allowed. Whatever the walk changes must be flagged; what is
+flagged need not be changed.
 
-Patterns are written as Latin-1 text over UTF-8 bytes. `FAMILIES` keeps them apart by finder, so that a leaf of a flagged
-structure runs only the finders whose shape was seen.
+Patterns are written as Latin-1 text over UTF-8 bytes. `FAMILIES` keeps them apart by finder, so that a leaf
+of a flagged structure runs only the finders whose shape was seen.
 """
 
 from __future__ import annotations
@@ -26,21 +27,28 @@ from toolog.sanitize.words import SUFFIXES
 _MEMORY = 96 << 20
 _END = r'(?:["\x00-\x1f\x7f-\xff]|$)'
 _JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
-_BLANK = r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80|\xef\xbc[\x88\x89]|\\u(?i:00a0|20[0-2][0-9f]|2212|3000|ff0[89]))"
+_BLANK = (
+    r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
+    r"|\xef\xbc[\x88\x89]"
+    r"|\\+u(?i:00a0|20[0-2][0-9f]|2212|3000|ff0[89]))"
+)
 
 
 def _left(letters: str) -> str:
-    """Allow what can stand before a string: the start, another character, an escape, or a MessagePack length."""
+    """Allow what can stand before a string: the start, another character, an escape, or a MessagePack
+    length."""
     return (
         rf"(?:^|[^{letters}]|\\[nrtbf]|%[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
         rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
     )
 
 
-#: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small letter, which would
-#: make it another word (`secretary`). `words.judge` keeps the same bounds for keys with blanks and for sentences.
+#: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
+#: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
+#: blanks and for sentences.
 _RIGHT = (
-    rf"(?:(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~])?{_END}|(?:[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]{{0,31}})?{_END}"
+    rf"(?:(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~])?{_END}"
+    rf"|(?:[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]{{0,39}})?\\*{_END}"
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\\"'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
 )
 
@@ -51,7 +59,13 @@ def _char(char: str) -> str:
         if len(form) != 1:
             continue
         raw = form.encode()
-        forms.add("".join(f"\\x{byte:02x}" for byte in raw) if not form.isascii() else "\\" + form if not form.isalnum() else form)
+        forms.add(
+            "".join(f"\\x{byte:02x}" for byte in raw)
+            if not form.isascii()
+            else "\\" + form
+            if not form.isalnum()
+            else form
+        )
         if not form.isascii():
             forms.add(f"\\\\+u(?i:{ord(form):04x})")
             forms.add("".join(f"%(?:25)*(?i:{byte:02x})" for byte in raw))
@@ -63,7 +77,8 @@ def _word(word: str) -> str:
 
 
 def _start(words: Iterable[str]) -> str:
-    """Match words where a word may begin: behind no letter, or with a capital (`userPassword`, `APIToken`)."""
+    """Match words where a word may begin: behind no letter, or with a capital (`userPassword`,
+    `APIToken`)."""
     words = sorted(words)
     humps = "|".join(f"{word[0].upper()}(?i:{word[1:]})" for word in words)
     return f"(?:{_left('A-Za-z')}(?i:{'|'.join(words)})|{humps})"
@@ -83,7 +98,9 @@ def _named(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iter
         ends.setdefault(second, []).append(first)
     groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(_word, mixed)]
     for second, firsts in ends.items():
-        heads = [_start(first for first in firsts if first.isascii())] if any(map(str.isascii, firsts)) else []
+        heads = (
+            [_start(first for first in firsts if first.isascii())] if any(map(str.isascii, firsts)) else []
+        )
         heads += [_word(first) for first in firsts if not first.isascii()]
         groups.append(f"(?:{'|'.join(heads)}){_JOINT}{_word(second)}")
     patterns = [
@@ -106,7 +123,11 @@ def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
         if first.isascii() and second.isascii():
             ends.setdefault(second, []).append(first)
     both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
-    return r"-[A-Za-z0-9_\-]*(?i:" + "|".join([*_no_suffixes(words), *both]) + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
+    return (
+        r"-[A-Za-z0-9_\-]*(?i:"
+        + "|".join([*_no_suffixes(words), *both])
+        + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
+    )
 
 
 def _vendors() -> list[str]:
@@ -125,7 +146,9 @@ _VALUES: dict[str, list[str]] = {
     "vendor_key": _vendors(),
     "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path in HOOKS) + ")"],
     "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
-    "email": [r"[A-Za-z0-9._%+'\x80-\xff-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xf4]|\\u)"],
+    "email": [
+        r"[A-Za-z0-9._%+'\x80-\xff-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xf4]|\\u)"
+    ],
     "phone": [
         rf"{_DIGIT}(?:(?:00)?86{_BLANK}?)?1[3-9][0-9]{_BLANK}?[0-9]{{4}}{_BLANK}?[0-9]{{4}}",
         rf"\+\(?[1-9](?:{_BLANK}{{0,4}}[0-9]){{8}}",
@@ -147,14 +170,17 @@ _VALUES: dict[str, list[str]] = {
     "ssn": [rf"{_DIGIT}[0-9]{{3}}{_BLANK}[0-9]{{2}}{_BLANK}[0-9]{{4}}"],
 }
 _FOREIGN = f"(?:{byte_class(FOREIGN_DIGITS)}|{escape_class(FOREIGN_DIGITS)})"
-#: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped ASCII.
+#: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped
+#: ASCII.
 _HIDDEN = [
     byte_class(TABLE),
     escape_class(TABLE),
     rf"{_FOREIGN}{_FOREIGN}|[0-9]{_FOREIGN}|{_FOREIGN}[0-9]",
-    r"[A-Za-z](?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z]|\xe3\x82[\x99\x9a]|\xe1[\x84-\x87][\x80-\xbf]|\xef[\xa4-\xab][\x80-\xbf]",
+    r"[A-Za-z](?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z]|\xe3\x82[\x99\x9a]",
+    r"\xe1[\x84-\x87][\x80-\xbf]|\xef[\xa4-\xab][\x80-\xbf]",
     r"\\u(?i:03[0-6]|00[2-7]|309|11|f9|fa)[0-9a-fA-F]",
-    r"%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5|ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
+    r"%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5)",
+    r"%(?:25)*(?i:ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
 ]
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
@@ -202,7 +228,8 @@ class Prefilter:
         for name in self.names:
             patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in families[name])).encode())
         patterns.Compile()
-        #: The scan itself: bytes in, the numbers of the families seen out. Bound here because it is the hot call.
+        #: The scan itself: bytes in, the numbers of the families seen out. Bound here because it is the hot
+        #: call.
         self.scan: Callable[[bytes], list[int]] = patterns.Match
 
     def families_in(self, text: str) -> list[str]:

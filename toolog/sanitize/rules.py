@@ -1,8 +1,9 @@
+# ruff: noqa: SIM905 - word lists read better as text
 """Value rules: secrets and personal data that are recognized by their own shape, wherever they stand.
 
-Every finder takes the folded text (see `fold.py`: same length as the original) and yields `(start, end, rule)` spans.
-All of them are linear in the length of the text: starts are pinned by look-behinds or literals, runs are possessive
-or bounded, and the long alternation of vendor prefixes runs in re2.
+Every finder takes the folded text (see `fold.py`: same length as the original) and yields `(start, end,
+rule)` spans. All of them are linear in the length of the text: starts are pinned by look-behinds or literals,
+runs are possessive or bounded, and the long alternation of vendor prefixes runs in re2.
 """
 
 from __future__ import annotations
@@ -41,15 +42,20 @@ _AT = re.compile(r"@|%(?:25){0,3}40")
 _LOCAL_BACKWARDS = re.compile(r"[A-Za-z0-9._%+'\u00c0-\u024f-]{1,64}+")
 _URL_USER = re.compile(r"[^\s/?#\"'<>@]*+")
 _DOMAIN = re.compile(r"(?:[A-Za-z0-9-]{1,63}+\.){1,10}([A-Za-z]{2,24})(?![A-Za-z0-9])")
-_FOREIGN_DOMAIN = re.compile(r"[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9])")
-_NOT_TLD = frozenset("png jpg jpeg gif svg webp bmp ico css js mjs json html htm txt yaml yml xml csv tsx jsx map".split())
+_FOREIGN_DOMAIN = re.compile(
+    r"[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9])"
+)
+_NOT_TLD = frozenset(
+    "png jpg jpeg gif svg webp bmp ico css js mjs json html htm txt yaml yml xml csv tsx jsx map".split()
+)
 _CN_MOBILE = re.compile(
     r"(?<![0-9A-Za-z_])(?:(?:\+|00)?86[ -]?)?1[3-9][0-9]([ -]?)[0-9]{4}\1[0-9]{4}(?![0-9A-Za-z_])"
 )
 _PLUS = re.compile(r"(?<![0-9A-Za-z_+])\+(?=[1-9(])")
 _PLUS_DIGITS = re.compile(r"[ .\-/]{0,2}\(?([0-9]++)\)?")
 _NANP = re.compile(
-    r"(?<![0-9A-Za-z_+])(?:1[ .-])?(?:\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-]|[2-9][0-9]{2}([ .-])[2-9][0-9]{2}\1)"
+    r"(?<![0-9A-Za-z_+])(?:1[ .-])?"
+    r"(?:\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-]|[2-9][0-9]{2}([ .-])[2-9][0-9]{2}\1)"
     r"[0-9]{4}(?![0-9A-Za-z_])"
 )
 _RESIDENT = re.compile(r"(?<![0-9A-Za-z_])[1-9][0-9]{5}([ -]?)[0-9]{8}\1[0-9]{3}[0-9Xx](?![0-9A-Za-z_])")
@@ -59,13 +65,16 @@ _CARD = re.compile(
 )
 _SSN = re.compile(r"(?<![0-9A-Za-z_])([0-9]{3})-([0-9]{2})-([0-9]{4})(?![0-9A-Za-z_])")
 _IBAN = re.compile(
-    r"(?<![0-9A-Za-z_])(?:" + "|".join(checks.IBAN_COUNTRIES) + r")[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
+    r"(?<![0-9A-Za-z_])(?:"
+    + "|".join(checks.IBAN_COUNTRIES)
+    + r")[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
     r"(?![0-9A-Za-z_])"
 )
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """Tell whether a number stands for itself: not inside an identifier, a decimal, an amount or a version."""
+    """Tell whether a number stands for itself: not inside an identifier, a decimal, an amount or a
+    version."""
     if start:
         before = text[start - 1]
         if before in "-." and start > 1 and text[start - 2].isascii() and text[start - 2].isalnum():
@@ -81,7 +90,9 @@ def _alone(text: str, start: int, end: int) -> bool:
 
 def _random(text: str) -> bool:
     """Tell whether a token looks made by a machine: a digit in it, or capitals among small letters."""
-    return any(char.isdigit() for char in text) or (not text.islower() and not text.isupper() and text[1:] != text[1:].lower())
+    return any(char.isdigit() for char in text) or (
+        not text.islower() and not text.isupper() and text[1:] != text[1:].lower()
+    )
 
 
 def find_private_keys(text: str) -> Iterator[Span]:
@@ -159,7 +170,9 @@ def find_emails(text: str) -> Iterator[Span]:
         local = _LOCAL_BACKWARDS.match(text[max(done, at.start() - 64) : at.start()][::-1])
         if local is None:
             continue
-        domain = _DOMAIN.match(text, at.end(), at.end() + 255) or _FOREIGN_DOMAIN.match(text, at.end(), at.end() + 255)
+        domain = _DOMAIN.match(text, at.end(), at.end() + 255) or _FOREIGN_DOMAIN.match(
+            text, at.end(), at.end() + 255
+        )
         if domain is None or (domain.lastindex and domain.group(1).lower() in _NOT_TLD):
             continue
         begin = at.start() - local.end()
@@ -185,12 +198,15 @@ def find_phones(text: str) -> Iterator[Span]:
             yield plus.start(), end, "phone"
     for match in _NANP.finditer(text):
         spaced = match.group(1) == " "
-        if _alone(text, match.start(), match.end()) and not (spaced and _in_row(text, match.start(), match.end())):
+        if _alone(text, match.start(), match.end()) and not (
+            spaced and _in_row(text, match.start(), match.end())
+        ):
             yield match.start(), match.end(), "phone"
 
 
 def _in_row(text: str, start: int, end: int) -> bool:
-    """Tell whether numbers stand before or behind, one space away: a row of numbers, not a telephone number."""
+    """Tell whether numbers stand before or behind, one space away: a row of numbers, not a telephone
+    number."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     return (before[1:] == " " and before[:1].isdigit()) or (after[:1] == " " and after[1:].isdigit())
 
@@ -249,7 +265,8 @@ def find_ssns(text: str) -> Iterator[Span]:
             yield match.start(), match.end(), "ssn"
 
 
-#: Finder by name; the name is also the family in the prefilter, so a finder runs only where the scan saw its shape.
+#: Finder by name; the name is also the family in the prefilter, so a finder runs only where the scan saw its
+#: shape.
 FINDERS: dict[str, Finder] = {
     "private_key": find_private_keys,
     "jwt": find_jwts,

@@ -20,12 +20,15 @@ class Sanitizer(logging.Filter):
     :param keys_add: names that make a key sensitive (`customer_ref`), beyond the built-in vocabulary.
     :param keys_remove: words or whole names that no longer do.
     :param safe_keys: names whose values are left alone altogether.
-    :param safe_paths: JSON paths (`input.customer.phone`; `*` one segment, `**` any number) left alone with all below.
-    :param rules_add: rule name -> regular expression (re2 syntax; with a group only the first group is masked).
+    :param safe_paths: JSON paths (`input.customer.phone`; `*` one segment, `**` any number) left alone with
+        all below.
+    :param rules_add: rule name -> regular expression (re2 syntax; with a group only the first group is
+        masked).
     :param rules_disable: names of rules that mask nothing.
-    :param style: one style, or rule -> style (`*`: all others): `mask`, `last4`, `pseudonym`, `drop`, a callable
-        `(rule, secret) -> str` or its dotted name `package.module:function`.
-    :param known_secrets: texts that are masked wherever they stand, also JSON-escaped, URL-quoted or in base64.
+    :param style: one style, or rule -> style (`*`: all others): `mask`, `last4`, `pseudonym`, `drop`, a
+        callable `(rule, secret) -> str` or its dotted name `package.module:function`.
+    :param known_secrets: texts that are masked wherever they stand, also JSON-escaped, URL-quoted or in
+        base64.
     :param max_depth: how many containers deep the walk goes; what lies deeper becomes `[TRUNCATED]`.
     :param max_bytes: how many characters of one text are read; the rest becomes `[TRUNCATED]`.
     :param tools: tool name -> options that hold for that tool, on top of these.
@@ -54,8 +57,10 @@ class Sanitizer(logging.Filter):
         for name in unknown:
             raise unknown_key(name, OPTIONS, "sanitizer")
         options = {
-            "keys_add": keys_add, "keys_remove": keys_remove, "safe_keys": safe_keys, "safe_paths": safe_paths,
-            "rules_add": rules_add, "rules_disable": rules_disable, "style": style, "known_secrets": known_secrets,
+            "keys_add": keys_add, "keys_remove": keys_remove, "safe_keys": safe_keys,
+            "safe_paths": safe_paths,
+            "rules_add": rules_add, "rules_disable": rules_disable, "style": style,
+            "known_secrets": known_secrets,
             "max_depth": max_depth, "max_bytes": max_bytes, "tools": tools, "hmac_key": hmac_key,
         }  # fmt: skip
         self._options = {key: value for key, value in options.items() if value is not None}
@@ -81,14 +86,16 @@ class Sanitizer(logging.Filter):
         return self._tools.get(tool, self._policy) if tool is not None else self._policy
 
     def flags(self, data: bytes, tool: str | None = None) -> bool:
-        """Tell whether anything in serialized bytes may be masked: MessagePack, JSON or UTF-8 text, read in one scan.
+        """Tell whether anything in serialized bytes may be masked: MessagePack, JSON or UTF-8 text, read in
+        one scan.
 
         False means that a walk would change nothing.
         """
         return self.policy(tool).flags(data)
 
     def sanitize(self, value: Any) -> Any:
-        """Answer the value with everything masked that must not be seen: the same object when that is nothing.
+        """Answer the value with everything masked that must not be seen: the same object when that is
+        nothing.
 
         Never raises and never changes the given value.
         """
@@ -114,10 +121,11 @@ class Sanitizer(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Mask a log record in place and let it pass; one with nothing to hide is left untouched. Never logs.
 
-        A record of a tool call only gets this sanitizer stamped on it: it masks itself when first asked for content.
+        A record of a tool call only gets this sanitizer stamped on it: it masks itself when first asked for
+        content.
         """
         if hasattr(record, "toolog_event"):
-            record.toolog_sanitizer = self  # type: ignore[attr-defined]
+            record.toolog_sanitizer = self
             return True
         logfilter.mask_record(record, self._policy)
         return True
@@ -132,7 +140,7 @@ class Sanitizer(logging.Filter):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._options == self._options  # type: ignore[attr-defined]
+        return type(other) is type(self) and other._options == self._options
 
     __hash__ = logging.Filter.__hash__
 

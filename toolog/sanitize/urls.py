@@ -1,4 +1,5 @@
-"""Secrets inside addresses: passwords of users, and sensitive parameters of queries and fragments, also percent-encoded."""
+"""Secrets inside addresses: passwords of users, and sensitive parameters of queries and fragments, also
+percent-encoded."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _QUERY_NAMES = {"sig": "signature", "signature": "signature", "hmac": "signature
 
 
 def find_url_users(text: str) -> Iterator[Span]:
-    """Find passwords in `scheme://user:password@host`, and long random users that are a token by themselves."""
+    """Find passwords in `scheme://user:password@host`, and long random users that are a token by
+    themselves."""
     if "://" not in text:
         return
     for match in _URL_USER.finditer(text):

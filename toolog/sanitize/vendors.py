@@ -1,8 +1,8 @@
 """Key shapes that vendors publish: a fixed prefix, then so many characters of one alphabet. Data only.
 
-`(name, prefix, body, rest)`: `prefix` and `body` are regular expressions that both engines read alike; `rest` says how
-many characters of the body there are at least, and whether there may be more. Where a prefix is also an ordinary word
-(`sk-`, `hf_`), the length and the demand for a digit or a capital keep prose out.
+`(name, prefix, body, rest)`: `prefix` and `body` are regular expressions that both engines read alike; `rest`
+says how many characters of the body there are at least, and whether there may be more. Where a prefix is also
+an ordinary word (`sk-`, `hf_`), the length and the demand for a digit or a capital keep prose out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The words that make a key sensitive, and the words that take it back. Data only; `words.py` decides with it.
+# ruff: noqa: SIM905 - word lists read better as text
+"""The words that make a key sensitive, and the words that take it back. Data only; `words.py` decides with
+it.
 
 Every entry of `PAIRS` and `STRONG` names the rule that masks its value, so that a style can be chosen for
 each rule. All words are lower case, without separators.
@@ -12,8 +14,10 @@ PAIRS: dict[tuple[str, str], str] = {}
 STRONG: dict[str, str] = {}
 
 for _rule, _names in {
-    "password": "password passwd passphrase passcode passwort kennwort wachtwoord motdepasse contrasena contraseña"
-    " senha losenord lösenord haslo hasło sifre şifre salasana pwd passwords passphrases pswd userpass dbpass sshpass"
+    "password": "password passwd passphrase passcode passwort kennwort wachtwoord motdepasse contrasena"
+    " contraseña"
+    " senha losenord lösenord haslo hasło sifre şifre salasana pwd passwords passphrases pswd userpass"
+    " dbpass sshpass"
     " pgpass mysqlpass пароль पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호",
     "secret": "secret secrets секрет geheimnis",
     "token": "token jwt токен 令牌 权杖 トークン",
@@ -22,7 +26,8 @@ for _rule, _names in {
     "cookie": "cookie cookies setcookie xsrf csrf",
     "private_key": "privkey 私钥 私鑰 秘密鍵",
     "api_key": "apikey apikeys 密钥 密鑰 秘钥",
-    "phone": "phone phones telephone telefon telefono teléfono telefone téléphone cellphone phonenumber handynummer"
+    "phone": "phone phones telephone telefon telefono teléfono telefone téléphone cellphone phonenumber"
+    " handynummer"
     " телефон 手机 手機 电话 電話 携帯番号 전화번호 휴대폰",
     "code": "otp totp cvv cvc cvv2 cvc2 csc cvn 验证码 驗證碼 校验码 인증번호",
     "ssn": "ssn",
@@ -34,27 +39,37 @@ for _rule, _names in {
         STRONG[_name] = _rule
 
 for _rule, _names in {
-    "password": "userpassword dbpassword rootpassword adminpassword mypassword oldpassword newpassword pgpassword"
+    "password": "userpassword dbpassword rootpassword adminpassword mypassword oldpassword newpassword"
+    " pgpassword"
     " mysqlpassword mysqlpwd userpasswd dbpasswd dbpwd userpwd currentpassword confirmpassword passwordhash"
     " passwordconfirmation masterpassword mypasswd rediscliauth",
-    "api_key": "apikey apisecret apitoken appkey appsecret accesskey accesskeysecret secretkey secretaccesskey accountkey"
-    " sharedkey sharedaccesskey sharedaccesssignature subscriptionkey signingkey encryptionkey masterkey servicekey"
+    "api_key": "apikey apisecret apitoken appkey appsecret accesskey accesskeysecret secretkey"
+    " secretaccesskey accountkey"
+    " sharedkey sharedaccesskey sharedaccesssignature subscriptionkey signingkey encryptionkey masterkey"
+    " servicekey"
     " authkey hmackey consumersecret consumerkey serverkey",
     "secret": "clientsecret webhooksecret sharedsecret signingsecret usersecret jwtsecret",
     "private_key": "privatekey sshkey sshprivatekey rsaprivatekey deploykey",
-    "token": "accesstoken refreshtoken authtoken idtoken sessiontoken bearertoken csrftoken xsrftoken apitoken devicetoken"
-    " pushtoken usertoken logintoken oauthtoken securitytoken accesstokens refreshtokens authtokens resettoken"
+    "token": "accesstoken refreshtoken authtoken idtoken sessiontoken bearertoken csrftoken xsrftoken"
+    " apitoken devicetoken"
+    " pushtoken usertoken logintoken oauthtoken securitytoken accesstokens refreshtokens authtokens"
+    " resettoken"
     " githubtoken gitlabtoken slacktoken hftoken ghtoken bottoken sastoken",
     "cookie": "sessioncookie setcookie jsessionid phpsessid sessionkey",
-    "phone": "phonenumber mobilenumber mobilephone mobileno phoneno cellnumber contactnumber telno telnumber faxnumber"
+    "phone": "phonenumber mobilenumber mobilephone mobileno phoneno cellnumber contactnumber telno"
+    " telnumber faxnumber"
     " whatsappnumber",
-    "card": "cardnumber cardno creditcard creditcardnumber ccnumber ccnum debitcard pannumber cardpan bankaccount"
+    "card": "cardnumber cardno creditcard creditcardnumber ccnumber ccnum debitcard pannumber cardpan"
+    " bankaccount"
     " bankaccountnumber accountnumber bankcard iban routingnumber",
-    "code": "securitycode verificationcode verifycode smscode authcode onetimecode onetimepassword mfacode twofactorcode"
+    "code": "securitycode verificationcode verifycode smscode authcode onetimecode onetimepassword mfacode"
+    " twofactorcode"
     " otpcode recoverycode recoverycodes backupcode backupcodes pincode cardcvv",
     "ssn": "socialsecurity socialsecuritynumber ssnumber",
-    "id_number": "idcard idcardno idcardnumber idnumber idno identitynumber identitycard nationalid nationalidnumber"
-    " governmentid residentid citizenid taxid taxnumber taxpayerid driverlicense driverslicense driverslicensenumber"
+    "id_number": "idcard idcardno idcardnumber idnumber idno identitynumber identitycard nationalid"
+    " nationalidnumber"
+    " governmentid residentid citizenid taxid taxnumber taxpayerid driverlicense driverslicense"
+    " driverslicensenumber"
     " licensenumber drivinglicence drivinglicense aadhaar aadhaarnumber idcardnum",
     "passport": "passportnumber passportno",
 }.items():
@@ -62,11 +77,13 @@ for _rule, _names in {
         STRONG[_name] = _rule
 
 for _rule, _firsts, _seconds in (
-    ("api_key", "api app access account signing encryption subscription shared service auth hmac consumer server master"
+    ("api_key", "api app access account signing encryption subscription shared service auth hmac consumer"
+    " server master"
      " secret license licence deploy webhook", "key keys"),
     ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem", "key keys"),
     ("api_key", "secret", "access"),
-    ("token", "access refresh auth oauth id session bearer api device push login reset security invite", "tokens"),
+    ("token", "access refresh auth oauth id session bearer api device push login reset security invite",
+    "tokens"),
     ("phone", "mobile cell contact whatsapp fax telephone tel", "number numbers no num phone"),
     ("phone", "手机 电话", "号"),
     ("card", "card credit debit pan cc bank account routing iban", "number numbers no num"),
@@ -90,7 +107,8 @@ for _rule, _firsts, _seconds in (
             PAIRS[_first, _second] = _rule
 PAIRS.pop(("account", "no"), None)
 
-#: Words that are sensitive only when they are the last of the key and the value has the right look: (rule, shape).
+#: Words that are sensitive only when they are the last of the key and the value has the right look: (rule,
+#: shape).
 SHAPED: dict[str, tuple[str, str]] = {
     "auth": ("authorization", "credential"),
     "pass": ("password", "mixed"),
@@ -114,45 +132,57 @@ SHAPED: dict[str, tuple[str, str]] = {
 
 #: Last words that say that the value is about the secret, not the secret.
 TAILS = frozenset(
-    """count counts type types id ids url urls uri link links expiry expires expire expiration expired exp ttl verified valid
-    validity required enabled disabled length len min max policy policies changed at on by date time times timestamp
-    hint strength field fields label labels name names format formats provider providers source status state method
-    methods mode limit limits used usage budget budgets consent banner version versions algorithm alg size sizes
-    rotation updated created fingerprint index class category scheme schemes scope scopes issuer audience endpoint
-    host path paths file filename dir directory model models carrier os brand brands plan plans country code codes region
-    plural app apps case cases manager management support supported present available set exists missing error errors
-    message messages reset resets history age days hours minutes seconds ms in out per cost costs price prices rate rates
-    stdin prompt placeholder regex pattern validator validation rule rules settings setting config configuration
-    options option handler factory class cls store storage service services store provider generator parser
-    ratio percent total average avg sum latency throughput pool bucket vault arn ref reference alias kind owner
-    screen page button input view form title description domain samesite secure httponly jar lifetime lifecycle rotated
-    enabled attempts retries allowed needed confirmed policyid authorities logprobs logprob prob probs stats metrics
-    metric ids mask bytes offset position positions pos start end stop index indices verification area extension
-    calls call lines line center book tree bank banks booth camera screen stand charger accessories accessory cover""".split()  # noqa: E501
+    """count counts type types id ids url urls uri link links expiry expires expire expiration expired exp ttl
+    verified valid validity required enabled disabled length len min max policy policies changed at on by date
+    time times timestamp hint strength field fields label labels name names format formats provider providers
+    source status state method methods mode limit limits used usage budget budgets consent banner version
+    versions algorithm alg size sizes rotation updated created fingerprint index class category scheme schemes
+    scope scopes issuer audience endpoint host path paths file filename dir directory model models carrier os
+    brand brands plan plans country code codes region plural app apps case cases manager management support
+    supported present available set exists missing error errors message messages reset resets history age days
+    hours minutes seconds ms in out per cost costs price prices rate rates stdin prompt placeholder regex
+    pattern validator validation rule rules settings setting config configuration options option handler
+    factory class cls store storage service services store provider generator parser ratio percent total
+    average avg sum latency throughput pool bucket vault arn ref reference alias kind owner screen page button
+    input view form title description domain samesite secure httponly jar lifetime lifecycle rotated enabled
+    attempts retries allowed needed confirmed policyid authorities logprobs logprob prob probs stats metrics
+    metric ids mask bytes offset position positions pos start end stop index indices verification area
+    extension calls call lines line center book tree bank banks booth camera screen stand charger accessories
+    accessory cover""".split()
 )
 #: Last two words that take it back where the last word alone would not.
-TAIL_PAIRS = frozenset({("country", "code"), ("area", "code"), ("dial", "code"), ("calling", "code"), ("type", "code")})
+TAIL_PAIRS = frozenset(
+    {("country", "code"), ("area", "code"), ("dial", "code"), ("calling", "code"), ("type", "code")}
+)
 #: First words that ask about the secret, or that name something else.
 HEADS = frozenset(
-    """has is was are max min num total show hide use uses using need needs require requires allow allows enable enables
-    disable disables supports support should can without no avg average mean estimated missing include includes ignore
-    skip""".split()
+    """has is was are max min num total show hide use uses using need needs require requires allow allows
+    enable enables disable disables supports support should can without no avg average mean estimated missing
+    include includes ignore skip""".split()
 )
 #: Two neighbouring words that are harmless though the second alone is not.
 HARMLESS_PAIRS = frozenset(
     [(first, "token") for first in
      "page continuation cursor next sync eos bos pad unk mask sep cls stop special start end begin beginning"
      " unknown padding per first last prev previous pagination nft max min output input prompt completion"
-     " cached reasoning thinking total erc20 governance lp sos decoder encoder image audio text vocab".split()]
-    + [("i", "phone"), ("public", "key"), ("secret", "santa"), ("head", "phone"), ("head", "phones"), ("smart", "phone"),
+     " cached reasoning thinking total erc20 governance lp sos decoder encoder image audio text"
+     " vocab".split()]
+    + [("i", "phone"), ("public", "key"), ("secret", "santa"), ("head", "phone"), ("head", "phones"),
+    ("smart", "phone"),
        ("smart", "phones"), ("ear", "phones"), ("micro", "phone"), ("pass", "through"), ("cookie", "cutter"),
        ("i", "phones"), ("window", "phone")]
 )  # fmt: skip
 
 #: What takes a Chinese, Japanese or Korean key back when it stands at its end, or at its start.
 CJK_TAILS = (
-    "长度 強度 强度 类型 類型 次数 时间 時間 状态 狀態 有效期 过期 過期 规则 規則 策略 提示 型号 品牌 系统 归属地 歸屬地 数量 數量 已验证"
-    " 是否有效 验证 驗證 名称 名稱 格式 版本 链接 地址 服务 服務 会议 會議 客服 壳 壳套 配件 错误 錯誤 管理 管理器 设置 設定 政策"
-    " 长短 位数 算法 重置 找回 修改 验证方式 类别 图片 照片 费用 话费 设备 应用 游戏 银行 中心 电池 市场 用户数 丢失 登录方式 日期 来源"
+    "长度 強度 强度 类型 類型 次数 时间 時間 状态 狀態 有效期 过期 過期 规则 規則 策略 提示 型号 品牌 系统"
+    " 归属地 歸屬地 数量 數量 已验证"
+    " 是否有效 验证 驗證 名称 名稱 格式 版本 链接 地址 服务 服務 会议 會議 客服 壳 壳套 配件 错误 錯誤 管理"
+    " 管理器 设置 設定 政策"
+    " 长短 位数 算法 重置 找回 修改 验证方式 类别 图片 照片 费用 话费 设备 应用 游戏 银行 中心 电池 市场"
+    " 用户数 丢失 登录方式 日期 来源"
 ).split()
-CJK_HEADS = "是否 有无 有無 忘记 忘記 重置 修改 找回 无 無 支持 启用 啟用 禁用 需要 显示 顯示 隐藏 隱藏 最大 最小 智能".split()
+CJK_HEADS = (
+    "是否 有无 有無 忘记 忘記 重置 修改 找回 无 無 支持 启用 啟用 禁用 需要 显示 顯示 隐藏 隱藏"
+    " 最大 最小 智能"
+).split()

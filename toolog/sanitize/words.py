@@ -1,10 +1,10 @@
 """The one decision about names: is what stands under this key a secret, and which rule says so?
 
-A key is folded, cut into words (camelCase, acronyms, snake, kebab, digit suffixes) and judged on whole words, never on
-substrings: `author` is not `auth`, `max_tokens` is not `token`, `APIToken` is. The order is: the user's own words, sensitive
-pairs that end the key, harmless tails, harmless heads, pairs, strong words and exact concatenations, words that depend
-on their value. Keys of dicts, header pairs, `{name, value}` items, columns, flags, query parameters and `name=value` text
-are all judged here.
+A key is folded, cut into words (camelCase, acronyms, snake, kebab, digit suffixes) and judged on whole words,
+never on substrings: `author` is not `auth`, `max_tokens` is not `token`, `APIToken` is. The order is: the
+user's own words, sensitive pairs that end the key, harmless tails, harmless heads, pairs, strong words and
+exact concatenations, words that depend on their value. Keys of dicts, header pairs, `{name, value}` items,
+columns, flags, query parameters and `name=value` text are all judged here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.fold import fold
@@ -20,6 +21,8 @@ MAX_KEY = 128
 _SPACED_KEY = re.compile(r"[\w#&'()+/: -]{1,40}")
 #: Endings that no other word has, so that they are found in any concatenation.
 SUFFIXES = ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken")
+#: Scripts without blanks between words: kana, Han, Hangul.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]+")
 _LATIN = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -36,7 +39,8 @@ class Verdict(tuple[str, str]):
 def split(key: str) -> list[str]:
     """Cut a key into its lower-case words; digits and ordinary separators are left out.
 
-    What cannot stand between the two words of a pair (a quote, a comma, a control character) leaves an empty word.
+    What cannot stand between the two words of a pair (a quote, a comma, a control character) leaves an empty
+    word.
 
     >>> split("APIToken"), split("new_password2"), split("x-api-key")
     (['api', 'token'], ['new', 'password'], ['x', 'api', 'key'])
@@ -79,7 +83,7 @@ class KeyWords:
         self.strong = {word: rule for word, rule in vocab.STRONG.items() if word not in gone}
         self.shaped = {word: rule for word, rule in vocab.SHAPED.items() if word not in gone}
         self.pairs = {pair: rule for pair, rule in vocab.PAIRS.items() if "".join(pair) not in gone}
-        self._foreign = [word for word in self.strong if _NON_LATIN.fullmatch(word)]
+        self._foreign = [word for word in self.strong if _UNSPACED.fullmatch(word)]
         self._gone = gone
         self.reduced = bool(gone)
         self._memory: dict[str, Verdict | None] = {}
@@ -115,18 +119,21 @@ class KeyWords:
             return Verdict((rule, ""))
         if self._harmless(words):
             return None
-        for pair in zip(words, words[1:], strict=False):
+        for pair in pairwise(words):
             if pair in self.pairs:
                 return Verdict((self.pairs[pair], ""))
         for at, word in enumerate(words):
-            rule = self.strong.get(word) or self._suffix(word) or self._foreign_rule(word, at == len(words) - 1)
+            rule = (
+                self.strong.get(word) or self._suffix(word) or self._foreign_rule(word, at == len(words) - 1)
+            )
             if rule and not (at and (words[at - 1], word) in vocab.HARMLESS_PAIRS):
                 return Verdict((rule, ""))
         last = self.shaped.get(words[-1])
         return Verdict(last) if last else None
 
     def _ending(self, words: list[str]) -> str | None:
-        """Judge the end of the key: a pair there wins over a harmless tail (`national_id`, `security_code`)."""
+        """Judge the end of the key: a pair there wins over a harmless tail (`national_id`,
+        `security_code`)."""
         if len(words) < 2 or words[0] in vocab.HEADS or (words[-2], words[-1]) in vocab.TAIL_PAIRS:
             return None
         return self.pairs.get((words[-2], words[-1]))
@@ -140,14 +147,18 @@ class KeyWords:
 
     def _foreign_rule(self, word: str, last: bool) -> str | None:
         """Judge a word of a script without spaces: it may hold a sensitive word among others."""
-        if word.isascii() or not _NON_LATIN.fullmatch(word):
+        if word.isascii() or not _UNSPACED.fullmatch(word):
             return None
         for known in self._foreign:
             if known in word:
-                if last and word.endswith(tuple(vocab.CJK_TAILS)) and not known.endswith(tuple(vocab.CJK_TAILS)):
+                if (
+                    last
+                    and word.endswith(tuple(vocab.CJK_TAILS))
+                    and not known.endswith(tuple(vocab.CJK_TAILS))
+                ):
                     return None
                 return None if word.startswith(tuple(vocab.CJK_HEADS)) else self.strong[known]
         return None
 
     def _harmless(self, words: list[str]) -> bool:
-        return words[0] in vocab.HEADS or words[-1] in vocab.TAILS and len(words) > 1
+        return words[0] in vocab.HEADS or (words[-1] in vocab.TAILS and len(words) > 1)

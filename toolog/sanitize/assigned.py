@@ -1,0 +1,223 @@
+"""Where the value behind `name =` or `name:` begins and ends, and whether it is the secret itself.
+
+Values stand in quotes (also escaped ones, as in JSON inside strings), in lists, behind an authentication
+scheme, to the end of a header line, or bare. Every function is linear in the part of the text that it takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, shows_secret
+from toolog.sanitize.rules import Span
+from toolog.sanitize.words import Verdict
+
+#: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
+ASSIGNED = re.compile(
+    r"(?P<close>\\{0,8}[\"'`])?(?P<gap>[ \t]{0,20}+)"
+    r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are)(?= )|[是为為](?=\S))"
+)
+_SPACE = re.compile(r"[ \t]{0,20}+(?:\\{0,8}[rn]?(?=\\{0,8}[\"']))?")
+_OPEN = re.compile(r"[bruf]{0,2}(?P<quote>\\{0,8}[\"'`])")
+_INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
+_BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
+_BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
+_LONGEST = 4096
+_STOP = re.compile(
+    r"[;,&|](?=\s|$|[\w.%\[\]-]{1,60}\s?[=:])|;|\)(?=[\s.,;:)\]}\"']|$)|\\+[nrt\"'](?=.|$)|,(?=\s|$)"
+)
+_EMPTY = re.compile(r"[\w.-]{1,60}=")
+_CALL = re.compile(r"[A-Za-z_][A-Za-z_.]{0,100}+\(")
+_LIST = re.compile(r"\[\s{0,8}[bruf]{0,2}[\"'](?P<inner>[^\]]{0,4096}+)")
+_DIGITS = re.compile(r"\+?\(?[0-9][0-9() .-]{3,24}[0-9]")
+_LINE_END = {
+    "": re.compile(r"[\r\n]|\\+[nr]"),
+    '"': re.compile(r"[\r\n\"]|\\+[nr\"]"),
+    "'": re.compile(r"[\r\n']|\\+[nr']"),
+}
+_SCHEME = re.compile(
+    r"(?P<scheme>Bearer|Basic|Digest|Token|Api-?Key|Negotiate|NTLM|Hawk|AWS4-HMAC-SHA256|OAuth|Key|SharedKey)"
+    r"(?:[ \t]++|%20)(?=\S)",
+    re.IGNORECASE,
+)
+_ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
+_NUMBERS = frozenset(("phone", "card", "id_number", "ssn"))
+_WITH_DIGITS = _NUMBERS | {"code", "passport"}
+
+
+class Lines:
+    """Where lines end and where the next `=` is, remembered, so that asking again from further on costs
+    nothing."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends: dict[str, tuple[int, int]] = {}
+        self._sign = -2
+
+    def end(self, quote: str, start: int) -> int:
+        """Answer where the line, or the quoted text, ends that `start` stands in."""
+        kind = quote if quote in ("'", '"') else ""
+        since, known = self._ends.get(kind, (0, -1))
+        if not since <= start <= known:
+            found = _LINE_END[kind].search(self._text, start)
+            known = found.start() if found else len(self._text)
+            self._ends[kind] = (start, known)
+        return known
+
+    def sign(self, start: int) -> int:
+        """Answer where the next `=` is from `start` on; -1 when there is none."""
+        if self._sign != -1 and self._sign < start:
+            self._sign = self._text.find("=", start)
+        return self._sign
+
+
+class Values:
+    """Takes the values behind the names of one text.
+
+    :param text: the folded text.
+    :param judge: the key predicate.
+    """
+
+    def __init__(self, text: str, judge: Callable[[str], Verdict | None]) -> None:
+        self._text = text
+        self._judge = judge
+        self._lines = Lines(text)
+
+    def behind(self, name_at: int, match: re.Match[str], verdict: Verdict) -> Span | None:
+        """Answer the span of the value behind an assignment, or None when none is shown.
+
+        :param name_at: where the name begins.
+        :param match: what `ASSIGNED` matched behind the name.
+        """
+        text = self._text
+        space = _SPACE.match(text, match.end())
+        start = space.end() if space else match.end()
+        if start >= len(text):
+            return None
+        rule, shape = verdict
+        sep, gap = match.group("sep"), match.group("gap")
+        opened = _OPEN.match(text, start)
+        if opened is not None:
+            return self._quoted(opened, rule, shape, spoken=sep.isalpha())
+        listed = _LIST.match(text, start)
+        if listed is not None:
+            return self._listed(listed, rule)
+        if sep == "=" and start > match.end() and not gap and _EMPTY.match(text, start):
+            return None  # `password= user=bob`: the value is empty
+        if rule in ("authorization", "cookie") and sep in (":", "="):
+            found, span = self._header(name_at, match, start, rule)
+            if found:
+                return span
+        weak = sep.isalpha() or gap != "" or (sep == ":" and start > match.end())
+        return self._bare(start, rule, shape, spoken=sep.isalpha(), strict=weak)
+
+    def token(self, start: int, verdict: Verdict, *, quote: str = "") -> Span | None:
+        """Answer the span of the value of a command-line flag, or None when it shows none."""
+        text = self._text
+        if quote:
+            found = text.find(quote, start, start + _LONGEST)
+            end = min(len(text), start + _LONGEST) if found < 0 else found
+            shown = end > start and not is_mask(text[start:end]) and not is_reference(text[start:end])
+        else:
+            bare = _BARE.match(text, start)
+            if bare is None:
+                return None
+            end = self._cut(start, bare.end())
+            shown = shows_secret(
+                text[start:end], strict=True, rest=text[end : end + 40], sensitive=self._judge
+            )
+        if shown and (not verdict[1] or fits_shape(text[start:end], verdict[1])):
+            return start, end, verdict[0]
+        return None
+
+    def _bare(self, start: int, rule: str, shape: str, *, spoken: bool, strict: bool) -> Span | None:
+        text = self._text
+        bare = _BARE.match(text, start)
+        if bare is None or (rule != "phone" and _CALL.match(text, start)):
+            return None
+        end = bare.end()
+        if end - start == _LONGEST:
+            rest = _BARE_REST.match(text, end)
+            return start, rest.end() if rest else end, rule
+        run = _DIGITS.match(text, start) if rule in _NUMBERS else None
+        end = max(run.end() if run else 0, self._cut(start, end))
+        end = self._without_stop(start, end)
+        value = text[start:end]
+        if (
+            not value
+            or value[0] in "(|"
+            or value.startswith("[MASKED")
+            or (shape and not fits_shape(value, shape))
+        ):
+            return None
+        digits = sum(char.isdigit() for char in value)
+        if spoken and (
+            len(value) < 4 or not digits or (rule != "code" and value.isdigit() and len(value) < 6)
+        ):
+            return None
+        if strict and ((rule == "phone" and digits < 5) or (rule in _WITH_DIGITS and not digits)):
+            return None
+        if not shows_secret(value, strict=strict, rest=text[end : end + 40], sensitive=self._judge):
+            return None
+        return start, end, rule
+
+    def _without_stop(self, start: int, end: int) -> int:
+        text = self._text
+        while end > start and text[end - 1] in ",;":
+            end -= 1
+        while end > start + 1 and text[end - 1] in ".!?" and (end == len(text) or text[end].isspace()):
+            end -= 1
+        return end
+
+    def _cut(self, start: int, end: int) -> int:
+        stop = _STOP.search(self._text, start, min(len(self._text), end + 1))
+        return stop.start() if stop is not None and stop.start() < end else end
+
+    def _quoted(self, opened: re.Match[str], rule: str, shape: str, *, spoken: bool) -> Span | None:
+        text = self._text
+        quote, start = opened.group("quote"), opened.end()
+        if len(quote) == 1:
+            inside = _INSIDE[quote].match(text, start)
+            end = inside.end() if inside else start
+        else:
+            end = text.find(quote, start, start + 2 * _LONGEST)
+            end = self._lines.end("", start) if end < 0 else end
+        value = text[start:end]
+        if not value or value.isspace() or is_mask(value) or is_reference(value):
+            return None
+        if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
+            return None
+        return None if spoken and value.isalpha() else (start, end, rule)
+
+    @staticmethod
+    def _listed(match: re.Match[str], rule: str) -> Span | None:
+        inner = match.group("inner")
+        start = match.start("inner")
+        last = max(inner.rfind('"'), inner.rfind("'"))
+        end = start + (last if last > 0 else len(inner))
+        return None if end <= start or "MASKED:" in inner else (start, end, rule)
+
+    def _header(self, name_at: int, match: re.Match[str], start: int, rule: str) -> tuple[bool, Span | None]:
+        """Answer whether this is a header, and the span of its secret."""
+        text = self._text
+        end = self._lines.end(text[name_at - 1 : name_at], start)
+        if rule == "cookie":
+            header = (
+                match.group("sep") == ":"
+                and text[max(0, match.start() - 6) : match.start()].lower() == "cookie"
+            )
+            if not header or not start <= self._lines.sign(start) < end:
+                return False, None
+            return True, None if text.startswith("[MASKED:", start) else (start, end, rule)
+        scheme = _SCHEME.match(text, start)
+        if scheme is None:
+            return False, None
+        at = scheme.end()
+        if text.startswith(("[MASKED:", "****"), at):
+            return True, None
+        if scheme.group("scheme").lower() in _ONE_TOKEN:
+            return True, self.token(at, Verdict((rule, "")))
+        while end > at and text[end - 1] in " \t":
+            end -= 1
+        return True, (at, end, rule) if end > at else None

@@ -1,0 +1,188 @@
+# ruff: noqa: SIM905 - word lists read better as text
+"""Shapes in which data names its own parts: pairs, `{name, value}` items, tables, argument lists; and paths
+to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolog.sanitize.policy import Policy
+from toolog.sanitize.words import Verdict, split
+
+_NAME_KEYS = (
+    "name",
+    "key",
+    "header",
+    "field",
+    "param",
+    "parameter",
+    "variable",
+    "column",
+    "Name",
+    "Key",
+    "k",
+)
+_VALUE_KEYS = ("value", "val", "content", "Value", "v")
+_COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
+_ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
+_MEASURES = frozenset(
+    """bytes byte size ns us ms time timestamp ts duration elapsed count total id ids offset length len seq
+    sequence version amount price balance population revenue hash seed index rows lines inode pid tid epoch
+    nanos micros millis date at mtime ctime atime sum value volume order block height checksum crc build
+    revision rev mem memory disk capacity free used limit quota max min""".split()
+)
+#: Below a sensitive key: names of what is about the secret, and, unless all below is secret, of what goes
+#: with it.
+_ABOUT = frozenset(
+    """type types kind expiry expires expire expiration expired created updated at count scope scopes status
+    version verified valid enabled length ttl algorithm issuer label description""".split()
+)
+_ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))
+_NEUTRAL = frozenset(
+    """user username login host hostname port region client project tenant role account database db url uri
+    server protocol driver schema environment env email type name label id scope scopes expires
+    created""".split()
+)
+#: What may be told of each item of a list or column: a verdict, or nothing.
+Marks = list[Verdict | None]
+_PROGRAMS = ("curl", "curl.exe")
+_USER_FLAGS = ("-u", "--user", "--proxy-user")
+
+
+def key_text(key: Any) -> str | None:
+    """Answer a key as text, or None when it is no name."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bytes) and len(key) <= 128:
+        return key.decode("utf-8", "replace")
+    return None
+
+
+def is_safe_key(name: str | None, policy: Policy) -> bool:
+    """Tell whether the user declared the key safe."""
+    return bool(policy.safe_keys) and name is not None and "".join(split(name)) in policy.safe_keys
+
+
+def verdict_below(
+    name: str | None, siblings: Mapping[Any, Any], outer: Verdict | None, policy: Policy
+) -> Verdict | None:
+    """Answer the verdict on a value of a dict: by its own name, else by the name of the dict it stands in."""
+    own = policy.words.judge(name) if name else None
+    if own is not None:
+        return None if name == "token" and "logprob" in siblings else own
+    if outer is None or outer[1] == "credential" or name is None:
+        return outer if outer and outer[1] != "credential" else None
+    words = split(name)
+    if words[-2:] == ["expires", "in"] or (words and words[-1] in _ABOUT):
+        return None
+    return None if words and words[-1] in _NEUTRAL and outer[0] not in _ALL_SECRET else outer
+
+
+def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
+    """Answer the verdicts on the values of a `{name, value}` item, when its name is sensitive."""
+    for name_key in _NAME_KEYS:
+        name = value.get(name_key)
+        if isinstance(name, str):
+            verdict = policy.words.judge(name)
+            if verdict is not None and not is_safe_key(name, policy):
+                return {key: verdict for key in _VALUE_KEYS if key in value} or None
+    return None
+
+
+def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
+    """Answer the marks of a table's columns for each key that holds its rows."""
+    for column_key in _COLUMN_KEYS:
+        columns = value.get(column_key)
+        if isinstance(columns, list | tuple) and columns and all(isinstance(name, str) for name in columns):
+            marks = [None if is_safe_key(name, policy) else policy.words.judge(name) for name in columns]
+            if any(marks):
+                keys = [
+                    key for key in _ROW_KEYS if key != column_key and isinstance(value.get(key), list | tuple)
+                ]
+                return dict.fromkeys(keys, marks) or None
+    return None
+
+
+def are_pairs(items: list[Any]) -> bool:
+    """Tell whether a list is one of name and value pairs, as headers are."""
+    return bool(items) and all(
+        isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str | bytes)
+        for item in items
+    )
+
+
+def mark_items(value: Any, items: list[Any], verdict: Verdict | None, policy: Policy) -> Marks:
+    """Answer the verdict on each item of a list: inherited, `(user, password)`, or behind a flag."""
+    if verdict is not None and verdict[1] == "credential" and isinstance(value, list | tuple):
+        return [None, Verdict(("password", ""))] if len(items) == 2 else [None] * len(items)
+    marks: Marks = [verdict] * len(items)
+    if verdict is None and isinstance(value, list | tuple):
+        for at, item in enumerate(items[:-1]):
+            if (
+                isinstance(item, str)
+                and item[:1] == "-"
+                and len(item) > 2
+                and "=" not in item
+                and " " not in item
+            ):
+                following = items[at + 1]
+                if isinstance(following, str | int) and not (
+                    isinstance(following, str) and following[:2] == "--"
+                ):
+                    marks[at + 1] = policy.words.judge(item.lstrip("-"))
+    return marks
+
+
+def curl_users(items: list[Any]) -> list[int]:
+    """Answer where the `user:password` items of a curl command stand."""
+    names = [item.rsplit("/", 1)[-1].lower() for item in items[:3] if isinstance(item, str)]
+    if not any(name in _PROGRAMS for name in names):
+        return []
+    places = [at + 1 for at, item in enumerate(items[:-1]) if isinstance(item, str) and item in _USER_FLAGS]
+    return [at for at in places if isinstance(items[at], str) and ":" in items[at]]
+
+
+def is_measure(path: tuple[str, ...]) -> bool:
+    """Tell whether a number at this path counts something, so that it is no telephone number; or has no name
+    at all."""
+    words = split(path[-1]) if path else []
+    return not words or not _MEASURES.isdisjoint(words)
+
+
+def free_key(taken: dict[Any, Any], key: Any) -> Any:
+    """Answer the key, or with a number when another masked key is the same already; none is lost."""
+    if key not in taken:
+        return key
+    number = 2
+    while f"{key} ({number})" in taken:
+        number += 1
+    return f"{key} ({number})"
+
+
+def fits_path(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """Tell whether a path is the safe path or lies below it; `*` is any one segment, `**` any number of
+    them."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return any(fits_path(pattern[1:], path[at:]) for at in range(len(path) + 1))
+    return bool(path) and pattern[0] in ("*", path[0]) and fits_path(pattern[1:], path[1:])
+
+
+def rebuild(value: Any, items: list[Any], fresh: list[Any], drop: object) -> Any:
+    """Answer a container like `value` with other items, without those that are left out; itself when all are
+    the same."""
+    if all(a is b for a, b in zip(items, fresh, strict=True)):
+        return value
+    kept = [item for item in fresh if item is not drop]
+    if isinstance(value, list):
+        return kept
+    if isinstance(value, tuple):
+        if hasattr(value, "_make") and len(kept) == len(items):
+            return value._make(kept)
+        return tuple(kept)
+    try:
+        return frozenset(kept) if isinstance(value, frozenset) else set(kept)
+    except TypeError:
+        return kept

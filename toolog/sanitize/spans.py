@@ -1,0 +1,75 @@
+"""Which parts of one text must be hidden: all finders asked, overlaps joined, masks that stand there already
+left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from toolog.sanitize.fold import fold, fold_numbers
+from toolog.sanitize.policy import Policy
+from toolog.sanitize.rules import FINDERS, Span
+
+_TOKEN = re.compile(
+    r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_NUMBERS = frozenset(("phone", "id_number", "card", "ssn"))
+
+
+def find_spans(policy: Policy, text: str, families: Iterable[str] | None = None) -> list[Span]:
+    """Answer the spans to hide, in order and without overlaps.
+
+    :param families: what the prefilter saw in the text, when that is known already.
+    """
+    seen = set(policy.families(text) if families is None else families)
+    folded = fold(text)
+    numbers = fold_numbers(text)
+    if "hidden" in seen:  # look-alikes: what the patterns see once they are plain
+        seen = {"named", *seen, *policy.families(numbers)}
+    spans: list[Span] = []
+    if "named" in seen:
+        spans += policy.named.find(folded)
+    for name, finder in FINDERS.items():
+        if name in seen:
+            spans += finder(numbers if name in _NUMBERS else folded)
+    for rule in policy.user_rules:
+        spans += rule.find(text if text.isascii() else _without_surrogates(text))
+    if "known" in seen:
+        spans += _literals(text, policy.known)
+    return _merge(text, [span for span in spans if span[2] not in policy.disabled])
+
+
+def _merge(text: str, spans: list[Span]) -> list[Span]:
+    """Answer the spans in order, without overlaps, and without those inside a mask that stands there
+    already."""
+    masks = [match.span() for match in _TOKEN.finditer(text)] if "[" in text else []
+    merged: list[Span] = []
+    place = 0
+    for start, end, rule in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if end <= start:
+            continue
+        while place < len(masks) and masks[place][1] <= start:
+            place += 1
+        if place < len(masks) and masks[place][0] <= start and end <= masks[place][1]:
+            continue
+        if merged and start < merged[-1][1]:
+            first, last, known = merged[-1]
+            merged[-1] = (first, max(last, end), known)
+        else:
+            merged.append((start, end, rule))
+    return merged
+
+
+def _literals(text: str, known: list[str]) -> list[Span]:
+    spans: list[Span] = []
+    for literal in known:
+        at = text.find(literal)
+        while at >= 0:
+            spans.append((at, at + len(literal), "known_secret"))
+            at = text.find(literal, at + len(literal))
+    return spans
+
+
+def _without_surrogates(text: str) -> str:
+    return _SURROGATES.sub("?", text)
