@@ -86,6 +86,16 @@ def test_pydantic() -> None:
     assert plain(Numbers([1, 2])) == [1, 2]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # what pydantic says of its first version on new Pythons
+def test_pydantic_1() -> None:
+    """Models of pydantic's first version, which the second still carries, are their fields too."""
+    v1 = pytest.importorskip("pydantic.v1")
+
+    fields = {"name": (str, ...), "password": (v1.SecretStr, ...)}
+    user = v1.create_model("User", **fields)
+    assert plain(user(name="A", password="p" * 9)) == {"name": "A", "password": "[MASKED:secret_type]"}
+
+
 def test_attrs() -> None:
     """An attrs class is its fields, with slots or without."""
     attr = pytest.importorskip("attr")

@@ -166,6 +166,7 @@ NAMED.update(
         "pandas.api.typing.NaTType": lambda value, walk: "NaT",
         "pandas.api.typing.NAType": lambda value, walk: "NA",
         "pydantic.main.BaseModel": _model,
+        "pydantic.v1.main.BaseModel": _model,
         "_wrappers.ObjectProxy": _proxy,
         "wrapt._wrappers.ObjectProxy": _proxy,
     }
