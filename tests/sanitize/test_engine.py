@@ -13,7 +13,6 @@ import attrs
 import pydantic
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.sanitize.test_prefilter import values
 from toolog.sanitize import CYCLE, FAILED, TRUNCATED, Sanitizer
@@ -49,7 +48,8 @@ class Model(pydantic.BaseModel):
 @settings(max_examples=150, deadline=None)
 @given(values)
 def test_the_given_value_never_changes_and_masking_is_idempotent(value: Any) -> None:
-    """For any plain value: it is as it was, the result is stable, and the same object comes back when it is equal."""
+    """For any plain value: it is as it was, the result is stable, and the same object comes back when it is
+    equal."""
     before = copy.deepcopy(value)
     clean = SANITIZER.sanitize(value)
     assert value == before

@@ -22,7 +22,8 @@ def test_ascii_is_its_own_plain_form(text: str) -> None:
 
 
 def test_look_alikes_become_plain() -> None:
-    """Fullwidth and mathematical letters, and the digits of other scripts, are read as what they stand for."""
+    """Fullwidth and mathematical letters, and the digits of other scripts, are read as what they stand
+    for."""
     assert fold("ｐａｓｓ＠１") == "pass@1"
     assert fold("𝐩𝐚𝐬𝐬") == "pass"
     assert fold_numbers("١٢３–४") == "123-4"

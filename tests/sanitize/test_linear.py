@@ -1,3 +1,5 @@
+# ruff: noqa: E501
+
 """Hostile texts cost time in proportion to their length, in the scan and in the walk.
 
 The bound is far above what a linear run needs on a slow machine, and far below what a quadratic one takes.

@@ -50,7 +50,8 @@ def shown(made: logging.LogRecord) -> str:
 def test_a_message_is_masked_with_the_number_of_its_arguments_kept(
     msg: str, args: tuple[Any, ...], expected: str | None
 ) -> None:
-    """Half of a secret may stand in the format, half in an argument: the message is masked, the arity stays."""
+    """Half of a secret may stand in the format, half in an argument: the message is masked, the arity
+    stays."""
     made = record(msg, *args)
     arity = len(made.args) if made.args else 0
     assert SANITIZER.filter(made) is True
@@ -131,7 +132,8 @@ def test_wrong_arguments_stay_the_applications_own_mistake_and_masked() -> None:
 
 
 def test_what_breaks_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When masking itself raises, the record shows nothing and still passes; the application sees no error."""
+    """When masking itself raises, the record shows nothing and still passes; the application sees no
+    error."""
 
     def broken(*args: Any) -> Any:
         raise RuntimeError("broken")
@@ -158,9 +160,11 @@ def test_dict_config_with_plain_formatters() -> None:
     stream = StringIO()
     logging.config.dictConfig({
         "version": 1, "disable_existing_loggers": False,
-        "filters": {"mask": {"()": "toolog.sanitize.Sanitizer", "keys_add": ["ref"], "style": {"phone": "last4"}}},
+        "filters": {"mask": {"()": "toolog.Sanitizer", "keys_add": ["ref"], "style": {"phone": "last4"}}},
         "formatters": {"plain": {"format": "%(levelname)s %(message)s %(payload)s"}},
-        "handlers": {"out": {"class": "logging.StreamHandler", "stream": stream, "filters": ["mask"], "formatter": "plain"}},
+        "handlers": {
+            "out": {"class": "logging.StreamHandler", "stream": stream, "filters": ["mask"], "formatter": "plain"}
+        },
         "loggers": {"toolog.test.masked": {"level": "INFO", "handlers": ["out"], "propagate": False}},
     })  # fmt: skip
     logger = logging.getLogger("toolog.test.masked")

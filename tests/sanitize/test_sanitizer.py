@@ -90,7 +90,8 @@ def test_the_last_four_are_kept_only_of_long_values() -> None:
 
 
 def test_pseudonyms_are_equal_for_equal_values_and_differ_by_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pseudonym joins equal values, tells others apart, and depends on the key, which may come from the environment."""
+    """A pseudonym joins equal values, tells others apart, and depends on the key, which may come from the
+    environment."""
     monkeypatch.setenv("TOOLOG_TEST_KEY", "a key from outside")
     one = Sanitizer(style="pseudonym", hmac_key={"env": "TOOLOG_TEST_KEY"})
     two = Sanitizer(style="pseudonym", hmac_key=b"quite another key")
@@ -158,7 +159,8 @@ def test_safe_keys_and_paths_are_left_alone() -> None:
     sanitizer = Sanitizer(
         safe_keys=["contact-email"], safe_paths=["input.customer.phone", "input.*.note", "**.raw"]
     )
-    value = {"customer": {"phone": "555 0134"}, "x": {"note": "a@example.com"}, "deep": [{"raw": {"password": "x1"}}],
+    value = {"customer": {"phone": "555 0134"},
+             "x": {"note": "a@example.com"}, "deep": [{"raw": {"password": "x1"}}],
              "contactEmail": "a@example.com"}  # fmt: skip
     assert sanitizer.sanitize_at(value, "input") == (value, {})
     made, counts = sanitizer.sanitize_at(value, "output")

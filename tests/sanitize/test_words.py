@@ -1,3 +1,5 @@
+# ruff: noqa: E501
+
 """The key predicate judges whole words."""
 
 from __future__ import annotations

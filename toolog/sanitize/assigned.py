@@ -133,8 +133,8 @@ class Values:
 
     def _bare(self, start: int, rule: str, shape: str, *, spoken: bool, strict: bool) -> Span | None:
         text = self._text
-        bare = _BARE.match(text, start)
-        if bare is None or (rule != "phone" and _CALL.match(text, start)):
+        bare = None if rule != "phone" and _CALL.match(text, start) else _BARE.match(text, start)
+        if bare is None:
             return None
         end = bare.end()
         if end - start == _LONGEST:

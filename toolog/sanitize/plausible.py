@@ -44,17 +44,18 @@ _OWNERS = frozenset(
     " user ctx context obj options opts params data client secrets st app form session credentials creds auth"
     " props state".split()
 )
+_LONGEST_REFERENCE = 256
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
 
 def is_mask(value: str) -> bool:
     """Tell whether the value is a mask already, ours or anybody's."""
-    return _MASK.fullmatch(value) is not None
+    return len(value) <= _LONGEST_REFERENCE and _MASK.fullmatch(value) is not None
 
 
 def is_reference(value: str) -> bool:
     """Tell whether the value only says where the secret comes from: a variable, a template, a placeholder."""
-    return _REFERENCE.fullmatch(value) is not None
+    return len(value) <= _LONGEST_REFERENCE and _REFERENCE.fullmatch(value) is not None
 
 
 def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[str], object]) -> bool:

@@ -20,6 +20,8 @@ from toolog.sanitize.words import KeyWords, Verdict
 
 _RUN_BACKWARDS = re.compile(r"[\w.$\[\]-]{1,101}+")
 _NAME = re.compile(r"[^\W\d][\w.$\[\]-]{0,100}+")
+#: What can follow a name whose value is shown; checked first because it is cheap.
+_BEHIND_NAMES = frozenset("\"'`\\ \t\n=:：>是为為")
 _TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?P<value>[^<>]++)</")
@@ -74,7 +76,8 @@ class NamedText:
             name = _NAME.match(text, start)
             if name is not None and name.end() >= at:
                 last = name.end()
-                yield start, last
+                if text[last : last + 1] in _BEHIND_NAMES:
+                    yield start, last
 
     def _at_name(self, text: str, start: int, end: int, values: Values) -> Span | None:
         name = text[start:end]
