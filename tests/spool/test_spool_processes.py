@@ -48,7 +48,7 @@ threading.Event().wait()
 """
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 90) -> None:
     """Return when the condition holds; fail when it does not within so many seconds."""
     end = time.monotonic() + seconds
     while not condition():
