@@ -251,6 +251,38 @@ def test_long_prints_are_bounded(records: Records, monkeypatch: pytest.MonkeyPat
     }
 
 
+def test_trouble_of_ours_never_reaches_the_caller(
+    records: Records, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """When collecting breaks, the text is still written and the call goes on."""
+
+    def breaks(*args: object) -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(capture_output.Collected, "add", breaks)
+    say("still there")
+    monkeypatch.setattr(capture_output, "install", breaks)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    say("elsewhere")
+    assert [record["status"] for record in records] == ["success", "success"]
+    assert capsys.readouterr().out == "still there\n"
+
+
+def test_an_unknown_encoding_is_read_as_text(records: Records) -> None:
+    """A stream that names an encoding Python does not know is collected as UTF-8."""
+
+    class Odd(io.StringIO):
+        encoding = "klingon"  # type: ignore[assignment]
+        buffer = io.BytesIO()
+
+    def binary() -> None:
+        sys.stdout.buffer.write("grün\n".encode())
+
+    with contextlib.redirect_stdout(Odd()):
+        tool(binary)()
+    assert records.of("binary")["stdout"] == "grün\n"
+
+
 def test_no_stream_at_all(monkeypatch: pytest.MonkeyPatch, records: Records) -> None:
     """A process without stdout (a service, pythonw) is no trouble."""
     monkeypatch.setattr(sys, "stdout", None)

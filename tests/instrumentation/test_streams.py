@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import gc
 import threading
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from watching import Records, tool, watch
 
 import toolog
+from toolog import counters
 from toolog.context import current
+from toolog.instrumentation import stream_record
 from toolog.settings import capture
 
 
@@ -300,6 +303,28 @@ def test_other_lazy_results_stay_the_same_object(records: Records) -> None:
         assert tool(lambda result=result: result, "give")() is result
     results[3].close()  # type: ignore[attr-defined]
     assert len(records) == len(results)
+
+
+def test_trouble_of_ours_never_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When snapshots, records or the proxy itself break, streams run on as without us, and it is counted."""
+
+    def breaks(*args: Any, **kwargs: Any) -> Any:
+        raise OSError("disk on fire")
+
+    before = counters.value("internal")
+    with watch() as records:
+        monkeypatch.setattr(stream_record, "pack_cut", breaks)
+        assert list(count(2)) == [0, 2]
+        assert records.of("count")["output"] == [{"...": "2 more items"}]
+        monkeypatch.setattr(stream_record, "finish", breaks)
+        stream = count(2)
+        assert next(stream) == 0
+        stream.close()
+        count(2)
+        monkeypatch.setitem(stream_record.PROXIES, types.GeneratorType, breaks)
+        assert type(count(2)) is types.GeneratorType
+    assert counters.value("internal") >= before + 5
+    assert current.get() is None
 
 
 OPERATIONS = st.lists(

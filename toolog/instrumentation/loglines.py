@@ -10,6 +10,7 @@ the factory's record has already, so a program that logs ``extra={"trace_id": ..
 
 from __future__ import annotations
 
+import functools
 import logging
 from typing import Any
 
@@ -35,6 +36,7 @@ def stamp(line: logging.LogRecord) -> None:
         attributes.setdefault("tool_name", scope.tool_name or "")
 
 
+@functools.wraps(logging.Logger.makeRecord)
 def _make_record(self: logging.Logger, *args: Any, **kwargs: Any) -> logging.LogRecord:
     line: logging.LogRecord = _original(self, *args, **kwargs)
     if _active:
