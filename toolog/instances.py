@@ -118,6 +118,8 @@ def identify(instance: Any) -> bytes | None:
     known = _known.get(id(instance))
     if known is not None and known.steady:
         return known.packed
+    if issubclass(type(instance), type):
+        return None  # a classmethod's: a class is no configured object
     try:
         known = _lookup(instance)
         if known is None:

@@ -171,6 +171,7 @@ def test_sqlite_utils(seen: Collector) -> None:
         database.execute("select * from absent")
     (record,) = calls(seen)
     assert (record["tool_name"], record["status"]) == ("Database.execute", "execution_error")
+    database.close()
     made.undo()
     assert before.differences() == []
 

@@ -292,6 +292,15 @@ def test_a_warning_names_the_line_that_called_the_tool(seen: Collector, tmp_path
         assert lines[0].pathname == __file__
 
 
+def test_a_method_called_past_its_binding_is_recorded_with_its_object(seen: Collector) -> None:
+    """`vars(cls)["run"](obj, 3)` and a MethodType around it: the object is not an argument."""
+    tools = Tools("Rome")
+    assert vars(Tools)["run"](tools, 3) == types.MethodType(vars(Tools)["run"], tools)(3) == "3m in Rome"
+    found = calls(seen)
+    assert [item["input"] for item in found] == [{"n": 3, "unit": "m"}] * 2
+    assert found[0]["instance_id"] == found[1]["instance_id"]
+
+
 def test_wrong_arguments_fail_as_they_did_and_are_recorded(seen: Collector) -> None:
     """The function itself refuses a wrong call, in its own words; the failure is a record."""
     with pytest.raises(TypeError, match=r"Tools.run\(\) missing 1 required positional argument: 'n'"):

@@ -95,6 +95,7 @@ def test_decorated_methods_of_all_kinds(seen: Collector) -> None:
     assert found[0]["instance_id"] == found[4]["instance_id"]
     assert found[0]["input"] == {"n": 1}
     assert found[2]["input"] == {"n": 3}
+    assert [item.get("instance_id") is None for item in found] == [False, True, True, True, False]
 
 
 def test_the_class_of_a_decorated_method_tells_its_configuration(seen: Collector) -> None:

@@ -17,12 +17,11 @@ Nothing is evaluated on the way: see `kinds`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from toolog.errors import ConfigError, nearest
+from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import (
     Kind,
@@ -41,8 +40,6 @@ from toolog.instrumentation.kinds import (
     why_no_tools,
 )
 from toolog.instrumentation.proxy import wrapper_in
-
-Globs = Iterable[str] | str | None
 
 
 class Tool(NamedTuple):
@@ -96,61 +93,6 @@ class Found:
     def skip(self, name: str, reason: str) -> None:
         """Note that a name was left alone."""
         self.skipped.append(Skipped(name, reason))
-
-
-class Choice:
-    """The globs of ``tools=`` and ``exclude=``, over names such as ``Class.method``; remembers which ones
-    matched.
-
-    Raises ConfigError when a glob is not text.
-    """
-
-    def __init__(self, tools: Globs = None, exclude: Globs = None) -> None:
-        self.tools = _globs(tools, "tools")
-        self.exclude = _globs(exclude, "exclude")
-        self._matched: set[tuple[str, str]] = set()
-        self._seen: dict[str, None] = {}
-
-    def why_not(self, *names: str) -> str | None:
-        """Return why a callable known by these names is not taken, or None when it is."""
-        public = is_public(names[0].rpartition(".")[2])
-        if not public and not any(glob.rpartition(".")[2].startswith("_") for glob in self.tools or ()):
-            return "private"
-        self._seen.update(dict.fromkeys(names))
-        chosen = self.tools is None
-        for glob in self.tools or ():
-            private = glob.rpartition(".")[2].startswith("_")
-            if (public or private) and any(fnmatchcase(name, glob) for name in names):
-                self._matched.add(("tools", glob))
-                chosen = True
-        left_out = None
-        for glob in self.exclude or ():
-            if any(fnmatchcase(name, glob) for name in names):
-                self._matched.add(("exclude", glob))
-                left_out = left_out or f"excluded by {glob!r}"
-        if not chosen:
-            return "not chosen by tools=" if public else "private"
-        return left_out
-
-    def check(self, target: str) -> None:
-        """Raise ConfigError when a glob matched nothing in the target."""
-        for option, globs in (("tools", self.tools), ("exclude", self.exclude)):
-            for glob in globs or ():
-                if (option, glob) not in self._matched:
-                    guess = nearest(glob, self._seen)
-                    known = ", ".join(list(self._seen)[:12]) or "no tools at all"
-                    hint = f"did you mean {guess!r}?" if guess else f"there are: {known}"
-                    raise ConfigError(f"{option}={glob!r} matches nothing in {target}; {hint}")
-
-
-def _globs(value: Globs, option: str) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    globs = (value,) if isinstance(value, str) else tuple(value)
-    for glob in globs:
-        if not isinstance(glob, str):
-            raise ConfigError(f"{option} takes globs over names such as 'Class.method', not {glob!r}")
-    return globs
 
 
 def find_in_module(

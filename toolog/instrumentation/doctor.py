@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 from toolog import counters
 from toolog.errors import ToologError
 from toolog.instrumentation import imports
-from toolog.instrumentation.discover import Choice, Found, Tool
+from toolog.instrumentation.choice import Choice
+from toolog.instrumentation.discover import Found, Tool
 from toolog.instrumentation.entry import Instrumentation, active
 from toolog.instrumentation.kinds import module_vars, object_vars
 from toolog.instrumentation.patch import Spot, spot_at

@@ -13,7 +13,8 @@ from toolog.counters import contain
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import imports
-from toolog.instrumentation.discover import Choice, Found, Globs, Skipped, Tool, ToolClass
+from toolog.instrumentation.choice import Choice, Globs
+from toolog.instrumentation.discover import Found, Skipped, Tool, ToolClass
 from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.instrumentation.importlib_bootstrap_gates import hold
 from toolog.instrumentation.kinds import Kind, is_class, kind_of, module_of, mro, root_package
@@ -369,7 +370,8 @@ def _decorate(function: Any, name: str | None) -> Any:
         function,
     )
     plan.qualname = path
-    return dress(function, make_wrapper(plan), [True], _Decorated(plan), parts[-1])
+    mark, method = _Decorated(plan), binding == "method"
+    return dress(function, make_wrapper(plan), [True], mark, parts[-1], method=method)
 
 
 def _module(name: str) -> Any:

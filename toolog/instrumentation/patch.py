@@ -76,7 +76,8 @@ class Spot:
     def place(self, wrapper: Wrapper) -> None:
         """Put a wrapper at the name; raises TypeError when the holder refuses (an immutable type)."""
         switch = [True]
-        placed = dress(self.raw, wrapper, switch, self, self.attribute)
+        method = is_class(self.holder)
+        placed = dress(self.raw, wrapper, switch, self, self.attribute, method=method)
         put(self.holder, self.attribute, placed)
         self.switches.append(switch)
         self.placings.append(placed)

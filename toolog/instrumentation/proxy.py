@@ -126,6 +126,19 @@ class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
         return self.__reduce_ex__(2)
 
 
+class MethodWrapper(ToolWrapper):
+    """A wrapped function of a class, as it stands in the class's namespace.
+
+    Called as it is, past its binding, its first argument is the object: ``vars(cls)["run"](obj, 3)``, and
+    what ``@classmethod`` does from Python 3.13 on.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+        if args:
+            return _bind(self, args[0], type(args[0]))(*args[1:], **kwargs)
+        return super().__call__(**kwargs)
+
+
 def _bound_to(bound: BoundToolWrapper) -> Any:
     """Return the object or class that a bound wrapper acts on, or None when it was taken from its class."""
     instance = bound._self_instance
@@ -144,20 +157,30 @@ def _name_of(wrapper: ToolWrapper, protocol: Any) -> Any:
     return wrapper.__wrapped__.__reduce_ex__(protocol)
 
 
-def dress(raw: Any, wrapper: Callable[..., Any], switch: list[bool], mark: Any, attribute: str) -> Any:
-    """Return what takes the place of ``raw`` in its namespace.
+def dress(
+    raw: Any,
+    wrapper: Callable[..., Any],
+    switch: list[bool],
+    mark: Any,
+    attribute: str,
+    *,
+    method: bool = False,
+) -> Any:
+    """Return what takes the place of ``raw`` in its namespace; ``method`` for a function that takes the
+    object.
 
     A staticmethod stays a real staticmethod, so that it is one object through class and instance.
     """
     if issubclass(type(raw), staticmethod):
         return staticmethod(ToolWrapper(raw.__func__, wrapper, switch, mark, attribute, raw))
-    return ToolWrapper(raw, wrapper, switch, mark, attribute, raw)
+    kind = MethodWrapper if method and type(raw) is FunctionType else ToolWrapper
+    return kind(raw, wrapper, switch, mark, attribute, raw)
 
 
 def wrapper_in(value: Any) -> ToolWrapper | None:
     """Return our wrapper that a namespace's value is or holds, or None; runs no code of the value."""
     kind = type(value)
-    if kind is ToolWrapper:
+    if kind is ToolWrapper or kind is MethodWrapper:
         return value  # type: ignore[no-any-return]
     if kind is staticmethod and type(value.__func__) is ToolWrapper:
         return value.__func__

@@ -92,7 +92,7 @@ def _make_main(program: str, spec: ModuleSpec | None) -> types.ModuleType:
 
 def _read(program: str) -> types.CodeType:
     with open(program, "rb") as file:
-        compiled = pkgutil.read_code(file)  # type: ignore[arg-type]  # a .pyc file
+        compiled: types.CodeType | None = pkgutil.read_code(file)  # a .pyc file
     if compiled is not None:
         return compiled
     with open(program, "rb") as file:

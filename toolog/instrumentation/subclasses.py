@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from toolog.instrumentation.discover import Choice, Found, Tool, ToolClass, find_in_class
+from toolog.instrumentation.choice import Choice
+from toolog.instrumentation.discover import Found, Tool, ToolClass, find_in_class
 from toolog.instrumentation.importlib_bootstrap_gates import SubclassHook
 from toolog.instrumentation.kinds import (
     class_vars,

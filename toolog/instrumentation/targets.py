@@ -8,8 +8,8 @@ from types import MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from toolog.errors import ConfigError, nearest
+from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.discover import (
-    Choice,
     Found,
     ToolClass,
     find_function,
