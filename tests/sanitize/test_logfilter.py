@@ -163,7 +163,8 @@ def test_dict_config_with_plain_formatters() -> None:
         "filters": {"mask": {"()": "toolog.Sanitizer", "keys_add": ["ref"], "style": {"phone": "last4"}}},
         "formatters": {"plain": {"format": "%(levelname)s %(message)s %(payload)s"}},
         "handlers": {
-            "out": {"class": "logging.StreamHandler", "stream": stream, "filters": ["mask"], "formatter": "plain"}
+            "out": {"class": "logging.StreamHandler", "stream": stream,
+                    "filters": ["mask"], "formatter": "plain"}
         },
         "loggers": {"toolog.test.masked": {"level": "INFO", "handlers": ["out"], "propagate": False}},
     })  # fmt: skip

@@ -14,6 +14,12 @@ _USER = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =]?[\"']?([^\s:\"'@/]{1,
 _SHORT = (
     (re.compile(r"\bmysql(?:dump|admin|import)?\b[^\n]{0,200}?\s-p([^\s\"'-][^\s\"']{1,200}+)"), "mysql"),
     (re.compile(r"\bsshpass\s{1,4}-p[ ]?[\"']?([^\s\"']{1,200}+)"), "sshpass"),
+    (
+        re.compile(
+            r"\b(?:docker|podman)\s{1,4}login\b[^\n]{0,200}?\s-p[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"
+        ),
+        " login",
+    ),
     (re.compile(r"\bredis-cli\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"), "redis-cli"),
 )
 _SPOKEN = re.compile(

@@ -186,7 +186,7 @@ _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
     r"(?i:curl)[\x00-\xff]*-(?:u|-user|-proxy-user)",
-    r"mysql[\x00-\xff]*-p|sshpass|redis-cli[\x00-\xff]*-a",
+    r"mysql[\x00-\xff]*-p|sshpass|redis-cli[\x00-\xff]*-a|(?:docker|podman)[\x00-\xff]*login[\x00-\xff]*-p",
     r"(?i:identified)",
 ]
 

@@ -53,6 +53,7 @@ _CN_MOBILE = re.compile(
 )
 _PLUS = re.compile(r"(?<![0-9A-Za-z_+])\+(?=[1-9(])")
 _PLUS_DIGITS = re.compile(r"[ .\-/]{0,2}\(?([0-9]++)\)?")
+_TRUNK = re.compile(r" ?\(0\)(?=[ 0-9])")
 _NANP = re.compile(
     r"(?<![0-9A-Za-z_+])(?:1[ .-])?"
     r"(?:\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-]|[2-9][0-9]{2}([ .-])[2-9][0-9]{2}\1)"
@@ -216,7 +217,8 @@ def _international(text: str, at: int) -> int:
     digits, end, groups = "", 0, 0
     bounds: tuple[int, int] | None = None
     while len(digits) <= 15:
-        match = _PLUS_DIGITS.match(text, at)
+        trunk = _TRUNK.match(text, at) if groups == 1 else None
+        match = _PLUS_DIGITS.match(text, trunk.end() if trunk else at)
         if match is None or (groups == 0 and match.start(1) != at and text[at] != "("):
             break
         grown = digits + match.group(1)

@@ -46,6 +46,7 @@ _NEUTRAL = frozenset(
 )
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
+_SECRET_FLAGS = {"sshpass": "-p", "docker login": "-p", "podman login": "-p", "redis-cli": "-a"}
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -131,7 +132,26 @@ def mark_items(value: Any, items: list[Any], verdict: Verdict | None, policy: Po
                     isinstance(following, str) and following[:2] == "--"
                 ):
                     marks[at + 1] = policy.words.judge(item.lstrip("-"))
+        for at in _secret_arguments(items):
+            marks[at] = Verdict(("password", ""))
     return marks
+
+
+def _secret_arguments(items: list[Any]) -> list[int]:
+    """Answer where passwords stand behind one-letter flags of well-known programs."""
+    names = [item.rsplit("/", 1)[-1] if isinstance(item, str) else "" for item in items[:2]]
+    flag = (
+        next(
+            (flag for program, flag in _SECRET_FLAGS.items() if program in (names[0], " ".join(names))), None
+        )
+        if names
+        else None
+    )
+    return [
+        at + 1
+        for at, item in enumerate(items[:-1])
+        if flag and item == flag and isinstance(items[at + 1], str)
+    ]
 
 
 def curl_users(items: list[Any]) -> list[int]:

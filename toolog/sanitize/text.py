@@ -24,6 +24,7 @@ _NAME = re.compile(r"[^\W\d][\w.$\[\]-]{0,100}+")
 _BEHIND_NAMES = frozenset("\"'`\\ \t\n=:：>是为為")
 _TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
+_TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
 _MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?P<value>[^<>]++)</")
 _QUOTED_NEXT = re.compile(r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4})?'(?P<value>[^'\n]{1,512}+)'")
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
@@ -88,6 +89,8 @@ class NamedText:
                 verdict = self._two_words(text, start, name)
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
+        if before in ("'", '"') and text[start - 2 : start - 1] == "(" and verdict is not None:
+            return self._in_tuple(text, end, verdict)
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
@@ -104,6 +107,17 @@ class NamedText:
         first, second = before.group(1).lower(), name.lower()
         rule = self._words.pairs.get((first, second)) or self._words.strong.get(first + second)
         return Verdict((rule, "")) if rule else None
+
+    @staticmethod
+    def _in_tuple(text: str, end: int, verdict: Verdict) -> Span | None:
+        """Find the value in `('password', 'x1')`, as lists of pairs are shown; a word alone is no value."""
+        match = _TUPLE.match(text, end)
+        if match is None:
+            return None
+        value = match.group("value")
+        if is_mask(value) or is_reference(value) or not any(char.isdigit() for char in value):
+            return None
+        return match.start("value"), match.end("value"), verdict[0]
 
     @staticmethod
     def _markup(text: str, end: int, verdict: Verdict) -> Span | None:

@@ -11,7 +11,7 @@ from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
-_URL_USER = re.compile(r"://([^\s/?#\"'<>@:\\]*+)(?::([^\s/?#\"'<>`\\]++)|(?=@))")
+_URL_USER = re.compile(r"://(\[MASKED:[^\]\s]{1,60}\]|[^\s/?#\"'<>@:\\]*+)(?::([^\s/?#\"'<>`\\]++)|(?=@))")
 _QUERY = re.compile(
     r"(?:[?&#;]|%(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
     r"(?:=|%(?:25){0,3}3[Dd])"
