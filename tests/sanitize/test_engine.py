@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from tests.sanitize.test_prefilter import values
 from toolog.sanitize import CYCLE, FAILED, TRUNCATED, Sanitizer
@@ -47,6 +47,8 @@ class Model(pydantic.BaseModel):
 
 @settings(max_examples=150, deadline=None)
 @given(values)
+@example([[4242424242424242, None], ["(415) 555-0132", 128]])
+@example({"13800138000": 5000})
 def test_the_given_value_never_changes_and_masking_is_idempotent(value: Any) -> None:
     """For any plain value: it is as it was, the result is stable, and the same object comes back when it is
     equal."""

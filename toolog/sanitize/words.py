@@ -27,6 +27,7 @@ _NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]+")
 _LATIN = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINT = re.compile(r"[ !#-+\-./0-9;-@\[-`{-~]*")
+_MASK = re.compile(r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]")
 _CACHE_SIZE = 4096
 
 
@@ -101,6 +102,8 @@ class KeyWords:
         return verdict
 
     def _judge(self, key: str) -> Verdict | None:
+        if "[MASKED:" in key:
+            key = _MASK.sub(" ", key)  # a masked key says nothing about its value
         if not key or len(key) > MAX_KEY or key[-1] in ".,;!?":
             return None  # a sentence is no name
         if any(char.isspace() for char in key) and not _SPACED_KEY.fullmatch(key):
