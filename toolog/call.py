@@ -6,7 +6,7 @@ current Scope while the tool runs, so whatever the tool calls finds its parent t
 
 from __future__ import annotations
 
-import asyncio.events
+import asyncio
 import inspect
 import itertools
 import logging
@@ -29,7 +29,10 @@ _COUNTS = [number.to_bytes(1) for number in range(0x80, 0x90)] + [
     b"\xde" + number.to_bytes(2) for number in range(16, 128)
 ]
 """The head of a MessagePack map of n pairs."""
-_running_loop = asyncio.events._get_running_loop
+_running_loop = asyncio._get_running_loop
+_current_task = asyncio.tasks.current_task
+_SHORT = [bytes([0xA0 + length]) for length in range(32)]
+"""The head of a MessagePack string below 32 bytes."""
 
 
 class Plan(Place):
@@ -147,8 +150,11 @@ def pack_pairs(fields: dict[str, Any]) -> bytes:
 
 
 class _Thread(threading.local):
+    """This thread's part of a record; ``with_task`` is its beginning when a task's name follows."""
+
     def __init__(self) -> None:
         self.packed = pack({"pid": os.getpid(), "thread": threading.current_thread().name})
+        self.with_task = b"\x83" + self.packed[1:] + b"\xa4task"  # a map of three instead of two
 
 
 _thread = _Thread()
@@ -165,19 +171,13 @@ os.register_at_fork(after_in_child=_after_fork)
 def packed_process() -> bytes:
     """Return pid, thread and asyncio task of the running code, as MessagePack."""
     loop = _running_loop()
-    if loop is None:
+    task = None if loop is None else _current_task(loop)
+    if task is None:
         packed: bytes = _thread.packed
         return packed
-    return _packed_task(loop)
-
-
-def _packed_task(loop: asyncio.AbstractEventLoop) -> bytes:
-    packed: bytes = _thread.packed
-    task = asyncio.tasks.current_task(loop)
-    if task is None:
-        return packed
-    # {pid, thread} is a map of two; a third pair is appended and the head says three
-    return b"\x83" + packed[1:] + b"\xa4task" + pack(task.get_name())
+    head: bytes = _thread.with_task
+    name = task.get_name().encode("utf-8", "backslashreplace")
+    return head + _SHORT[len(name)] + name if len(name) < 32 else head + pack(task.get_name())
 
 
 class _Ids:
@@ -225,8 +225,6 @@ class Call(Scope):
     """What the snapshot of the arguments cut for size."""
     instance: bytes | None = None
     """The packed id of the tool instance."""
-    seen: tuple[Any, Any] | None = None
-    """The bridge to another tracing library that shows this call, and what takes it back."""
     input: Held
     wall: int
     started: int

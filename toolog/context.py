@@ -116,7 +116,7 @@ current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)
 HOLD = sys.version_info < (3, 12)
 
 
-def push(scope: Scope) -> Token[Scope | None]:
+def push(scope: Scope | None) -> Token[Scope | None]:
     """Make ``scope`` the current one; give the token to `pop`."""
     held = copy_context() if HOLD else None
     token = current.set(scope)
@@ -152,13 +152,7 @@ class Bridge(Protocol):
     """What a tracing library's bridge answers (see ``instrumentation.otel``)."""
 
     def parent(self, scope: Scope | None) -> tuple[bytes, bytes] | None:
-        """Return the trace and span that are active there, when they are the parent of the next call."""
-
-    def enter(self, call: Scope) -> object:
-        """Make our call visible there; the answer goes back to `leave`."""
-
-    def leave(self, token: object) -> None:
-        """Undo `enter`."""
+        """Return trace and span that are active there when they are the parent of the next call, else None."""
 
 
 bridge: Bridge | None = None
@@ -167,19 +161,20 @@ bridge: Bridge | None = None
 class Mode:
     """Whether calls may take the short way: no option is on that the hot path would have to look at one by one.
 
-    ``refresh`` decides it anew; whoever changes the settings of capture calls it.
+    ``simple`` speaks of a call's beginning, ``plain`` of its end. ``refresh`` decides anew; whoever changes the
+    settings of capture calls it.
     """
 
     plain = True
+    simple = True
     max_depth = capture.max_depth
 
     @classmethod
     def refresh(cls) -> None:
         """Look at the settings and the bridge again."""
         cls.max_depth = capture.max_depth
-        cls.plain = not (
-            bridge is not None or capture.capture_output or capture.slow_ms is not None or capture.levels
-        )
+        cls.plain = not (capture.capture_output or capture.slow_ms is not None or capture.levels)
+        cls.simple = cls.plain and bridge is None
 
 
 def use_bridge(new: Bridge | None) -> None:

@@ -11,7 +11,7 @@ import ormsgpack
 
 from toolog import context
 from toolog.call import Call, Plan
-from toolog.context import Scope
+from toolog.context import NOWHERE, Scope
 from toolog.emit import deliver, level_of
 from toolog.errors import CallDepthExceeded
 from toolog.faults import describe_error
@@ -61,7 +61,6 @@ def finish(
     if call.ended:
         return
     call.ended = True
-    unbridge(call)
     call.muted = get_ident()  # what is called from here on, on this thread, is our own doing
     try:
         level = level_of(event)
@@ -160,14 +159,12 @@ def prepare(call: Call) -> None:
         if outside is not None:
             call.parent = Outside(call.parent, outside)
             call.trace = outside[0]
-        call.seen = (bridge, bridge.enter(call))
     if capture.capture_output:
         capture_output.collect(call)
     start(call)
     if call.depth > capture.max_depth:
         refusal = too_deep(call)
         if refusal is not None:
-            unbridge(call)
             raise refusal
 
 
@@ -177,16 +174,7 @@ class Outside(Scope):
     def __init__(self, parent: Scope | None, ids: tuple[bytes, bytes]) -> None:
         super().__init__(parent)
         self.trace, self.span = ids
-
-
-def unbridge(call: Call) -> None:
-    """Take back what shows the call in another tracing library."""
-    if call.seen is not None:
-        (bridge, token), call.seen = call.seen, None
-        try:
-            bridge.leave(token)
-        except Exception as error:
-            contain("bridge", error)
+        self.plan = NOWHERE  # it is no tool of ours
 
 
 def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:

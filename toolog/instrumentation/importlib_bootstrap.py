@@ -21,7 +21,7 @@ from toolog.call import Call, Plan
 from toolog.context import HOLD, Mode, current, pop
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
-from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, unbridge, wanted
+from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, wanted
 from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
@@ -63,7 +63,7 @@ def make_wrapper(plan: Plan) -> Wrapper:
                         call.input, call.cuts = pack_cut(named, "input")
                     if identify is not None and instance is not None:
                         call.instance = identify(instance)
-                    if not Mode.plain or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
+                    if not Mode.simple or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
                         prepare(call)
                     if HOLD:
                         held = copy_context()
@@ -85,12 +85,10 @@ def make_wrapper(plan: Plan) -> Wrapper:
         duration = perf_counter_ns() - call.started
         try:
             if type(result) in LAZY:
-                if call.seen is not None:
-                    unbridge(call)
                 result = follow(call, result)
             elif enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
                 output, cuts = hold(result, "output")
-                if cuts is None and call.cuts is None and call.seen is None:
+                if cuts is None and call.cuts is None:
                     call.ended = True
                     call.muted = get_ident()  # what a handler calls on this thread is no call of the agent
                     record = SuccessRecord(call, duration, output)

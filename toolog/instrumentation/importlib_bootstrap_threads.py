@@ -28,7 +28,7 @@ class Carried:
         held = current.get()
         if held is scope:
             return self._toolog_function(*args, **kwargs)
-        token = push(scope)  # type: ignore[arg-type]  # None stands outside of any scope
+        token = push(scope)  # None stands outside of any scope
         try:
             return self._toolog_function(*args, **kwargs)
         finally:
@@ -62,7 +62,7 @@ def revive(carrier: dict[str, str] | None) -> Scope | None:
     """Return the scope that a carrier describes, below nothing; None for None."""
     if carrier is None:
         return None
-    token = push(None)  # type: ignore[arg-type]
+    token = push(None)
     try:
         with context.attach(carrier) as scope:
             return scope

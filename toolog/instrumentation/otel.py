@@ -76,12 +76,6 @@ class OpenTelemetryBridge:
             contain("opentelemetry", trouble)
             return None
 
-    def enter(self, call: Scope) -> None:
-        """Do nothing: a stand-in for the call is made when somebody asks."""
-
-    def leave(self, token: object) -> None:
-        """Do nothing: there is nothing to take back."""
-
 
 _wanted = False
 _hooked = False

@@ -27,8 +27,8 @@ def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
     """
     sealed = record._sealed
     if sealed is None:
-        rules = record.toolog_sanitizer or sanitizer or default()
         try:
+            rules = record.toolog_sanitizer or sanitizer or default()
             tail, count = record.tail()
             sealed = record.assemble(tail, count) if not rules.flags(tail) else _walk(record, tail, count, rules)
         except Exception as error:
@@ -42,8 +42,8 @@ def seal_batch(records: Sequence[ToolRecord], sanitizer: Sanitizer | None = None
     """Seal many records with one scan; only when that hits, each record is looked at alone."""
     fresh = [record for record in records if record._sealed is None and record.toolog_sanitizer is None]
     if len(fresh) > 1:
-        rules = sanitizer or default()
         try:
+            rules = sanitizer or default()
             tails = [record.tail() for record in fresh]
             if not rules.flags(b"".join([tail for tail, _ in tails])):
                 for record, (tail, count) in zip(fresh, tails, strict=True):
