@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
 
 import re2
 
@@ -19,18 +21,18 @@ from toolog.sanitize.vendors import HOOKS, VENDORS
 Span = tuple[int, int, str]
 Finder = Callable[[str], Iterator[Span]]
 
-_OPTIONS = re2.Options()
-_OPTIONS.encoding = re2.Options.Encoding.LATIN1
 
-
-def _vendor_pattern() -> bytes:
+@cache
+def _vendor_scan() -> Any:
+    """Answer the scan for vendor keys: a long alternation, so it runs in re2, made when first needed."""
     shapes = []
     for _, prefix, body, least, exact in VENDORS:
         shapes.append(f"{prefix}{body}{{{exact}}}" if exact else f"{prefix}{body}{{{least}}}{body}*")
-    return ("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode()
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode(), options)
 
 
-_VENDOR = re2.compile(_vendor_pattern(), _OPTIONS)
 _HOOK = re.compile("(?:" + "|".join(path for _, path in HOOKS) + r")([A-Za-z0-9_./@:%=-]{8,}+)")
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
 _PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
@@ -125,7 +127,7 @@ def find_jwts(text: str) -> Iterator[Span]:
 def find_vendor_keys(text: str) -> Iterator[Span]:
     """Find keys that carry a vendor's prefix, and the secret part of web hook addresses."""
     view = text.encode("ascii", "replace")
-    for match in _VENDOR.finditer(view):
+    for match in _vendor_scan().finditer(view):
         start, end = match.span(1)
         key = text[start:end].rstrip(".-") if text[start:end][-1] in ".-" else text[start:end]
         end = start + len(key)
