@@ -85,7 +85,7 @@ def test_the_outermost_constructor_wins(seen: Collector) -> None:
     SecureMail("mx", key="other")
     (made,) = instances(seen)
     assert made["tool"]["qualname"] == "SecureMail"
-    assert made["config"] == {"host": "mx", "key": "[MASKED:key]"} or made["config"]["host"] == "mx"
+    assert made["config"]["host"] == "mx"
     assert set(made["config"]) == {"host", "key"}
 
 
