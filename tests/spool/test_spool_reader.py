@@ -331,15 +331,18 @@ def test_a_garbage_cursor_sends_everything_again(directory: Path, drain: Drain, 
 def test_any_changed_bit_in_a_cursor_skips_nothing(directory: Path) -> None:
     """A cursor with one flipped bit says what it said before, less, or nothing, but never more."""
     writer = SpoolWriter(directory)
-    write(writer, "a", "b", "c")
+    write(writer, *(f"{number:02d}" for number in range(40)))
     first = SpoolReader(directory, "s")
     frames = first.read()
     first.ack(frames[0])
     first.ack(frames[1])
     good = first.cursor.path.read_bytes()
     for place in range(len(good)):
-        first.cursor.path.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
-        assert texts(SpoolReader(directory, "s").read())[-1:] == ["c"]
+        for bit in (1, 2, 4, 8):
+            changed = bytes([good[place] ^ bit])
+            first.cursor.path.write_bytes(good[:place] + changed + good[place + 1 :])
+            found = texts(SpoolReader(directory, "s").read())
+            assert found[-38:] == [f"{number:02d}" for number in range(2, 40)]
 
 
 def test_a_torn_cursor_line_falls_back_to_the_one_before(directory: Path) -> None:
@@ -485,11 +488,11 @@ def test_a_failing_read_is_tried_again_and_loses_nothing(
 def test_a_raising_damage_callback_loses_no_frame(directory: Path) -> None:
     """What a callback raises comes out of read, and the frames around it are read again."""
     writer = SpoolWriter(directory)
-    write(writer, "a", "b", "c")
+    write(writer, *(f"{number:03d}" + "." * 10_000 for number in range(300)))
     writer.close()
     (path,) = directory.glob("*.seg")
     data = bytearray(path.read_bytes())
-    data[-32] ^= 1
+    data[-15_000] ^= 1  # in the last but one, far behind the first piece that is read at once
     path.write_bytes(data)
     angry = True
 
@@ -501,4 +504,4 @@ def test_a_raising_damage_callback_loses_no_frame(directory: Path) -> None:
     with pytest.raises(RuntimeError):
         reader.read()
     angry = False
-    assert len(reader.read()) == 2
+    assert [int(frame.payload[:3]) for frame in reader.read()] == [*range(298), 299]

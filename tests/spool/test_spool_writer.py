@@ -557,6 +557,7 @@ def test_a_torn_write_of_one_thread_does_not_harm_another_threads_frame(
     monkeypatch.setattr(os, "write", tear)
     with pytest.raises(SpoolError, match=f"of {HEAD_SIZE + 1000} bytes"):
         writer.append(20, 0, b"torn" * 250)
+    assert writer._segment is None  # the next record begins another segment
     writer._segment, elsewhere = current, writer._segment  # the other thread had it in its hands
     writer.append(20, 0, b"second")
     writer._segment = elsewhere
