@@ -105,7 +105,7 @@ def test_doctor_finds_problems(program: Shell) -> None:
 
 
 def test_demo_tells_its_story(bare_shell: Shell) -> None:
-    """A tree for each order, the failing one with its error; the number is clear in the prints, masked below."""
+    """A tree for each order, the failing one with its error; the number is masked in the trees."""
     done = bare_shell("demo")
     assert done.code == 0, done.err
     prints, _, trees = done.out.partition("as toolog recorded it")
