@@ -117,6 +117,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'toolog' has no attribute {name!r}")
     from importlib import import_module
 
+    from toolog.settings.interpreter import refuse_sub_interpreter
+
+    refuse_sub_interpreter()
     value = getattr(import_module(f"toolog.{where}"), name)
     globals()[name] = value
     return value

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -60,7 +59,6 @@ class ToologHandler(logging.Handler):
     """
 
     def __init__(self, level: int | str = logging.NOTSET, **options: Any) -> None:
-        _refuse_subinterpreters()
         super().__init__(parse_level(level))
         self._given: dict[str, Any] = plain(options)
         capture = self._given.get("capture") or {}
@@ -244,19 +242,6 @@ def _refuse_clash(options: Options) -> None:
                 f"the spool {options.directory} goes to other sinks in another handler of this process; "
                 "give each handler its own spool.path, or close the other one first"
             )
-
-
-def _refuse_subinterpreters() -> None:
-    for name in ("_interpreters", "_xxsubinterpreters"):
-        module = sys.modules.get(name)
-        if module is not None and int(_number(module.get_current())) != int(_number(module.get_main())):
-            raise ConfigError(
-                "toolog does not run in a sub-interpreter: its threads and fork hooks are the process's"
-            )
-
-
-def _number(interpreter: Any) -> Any:
-    return interpreter[0] if isinstance(interpreter, tuple) else interpreter
 
 
 def _holds_logging_lock() -> bool:

@@ -92,6 +92,12 @@ class Policies:
     def __len__(self) -> int:
         return len(self._policies)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policies) and self._policies == other._policies
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._policies))
+
     def __repr__(self) -> str:
         return f"Policies({self._policies!r})"
 

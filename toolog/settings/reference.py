@@ -50,8 +50,8 @@ _SECTIONS = (
     (
         "sink",
         "Every sink",
-        "Keys in each entry of `sinks`, beside those of its type. The environment variables hold for all sinks "
-        "that say nothing themselves.",
+        "Keys in each entry of `sinks`, beside those of its type. The environment variables hold for all "
+        "sinks that say nothing themselves.",
     ),
 )
 

@@ -1,0 +1,225 @@
+"""The handler as an object: no lock, pickles to its configuration, tells what it counted."""
+
+from __future__ import annotations
+
+import copy
+import io
+import logging
+import multiprocessing
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolog.errors import ConfigError
+from toolog.handler import ToologHandler, flush, stats
+from toolog.sinks.memory import MemorySink
+
+
+@pytest.fixture
+def handler(tmp_path: Path) -> Iterator[ToologHandler]:
+    """A handler that ships to a file."""
+    made = ToologHandler(
+        "INFO",
+        spool={"path": str(tmp_path / "spool")},
+        sinks={"out": {"type": "file", "path": str(tmp_path / "out.jsonl")}},
+    )
+    yield made
+    made.close()
+
+
+def line(text: str, level: int = logging.INFO) -> logging.LogRecord:
+    """Return a log line of an application."""
+    return logging.LogRecord("app", level, "", 0, text, None, None)
+
+
+def test_handler_has_no_lock_and_acquire_is_harmless(handler: ToologHandler) -> None:
+    """There is nothing to deadlock on, and code that acquires a handler's lock still works."""
+    assert handler.lock is None
+    handler.acquire()
+    assert handler.handle(line("while acquired"))
+    handler.release()
+
+
+def test_filters_apply(handler: ToologHandler, tmp_path: Path) -> None:
+    """A filter that says no keeps a record out, and one that answers another record replaces it (from 3.12
+    on).
+    """
+    handler.addFilter(lambda record: "secret" not in record.getMessage())
+    assert handler.handle(line("open"))
+    assert not handler.handle(line("secret"))
+    if sys.version_info >= (3, 12):
+        handler.addFilter(lambda record: line("another"))
+        assert handler.handle(line("open"))
+    assert handler.flush(20)
+    text = (tmp_path / "out.jsonl").read_text()
+    assert '"open"' in text
+    assert "secret" not in text
+    assert ('"another"' in text) == (sys.version_info >= (3, 12))
+
+
+def test_pickles_and_copies_to_its_configuration(tmp_path: Path) -> None:
+    """A handler travels as what it was made from; the copy works and has the same options."""
+    made = ToologHandler(
+        "WARNING",
+        spool={"path": str(tmp_path / "spool")},
+        sinks={"out": {"type": "file", "path": str(tmp_path / "out.jsonl")}},
+        queue={"max_records": 77},
+    )
+    for twin in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
+        assert twin is not made
+        assert twin.level == logging.WARNING
+        assert twin.options == made.options
+        assert twin.options.max_records == 77
+        twin.close()
+    made.close()
+
+
+def test_handler_goes_to_a_spawned_process(handler: ToologHandler, tmp_path: Path) -> None:
+    """A handler can be an argument of a process that is spawned; what it logs there arrives."""
+    context = multiprocessing.get_context("spawn")
+    child = context.Process(target=_log_there, args=(handler,))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert handler.flush(20)
+    again = ToologHandler(
+        spool={"path": str(tmp_path / "spool")},
+        sinks={"out": {"type": "file", "path": str(tmp_path / "out.jsonl")}},
+    )
+    assert again.flush(20)
+    again.close()
+    handler.close()
+    assert '"from the child"' in (tmp_path / "out.jsonl").read_text()
+
+
+def _log_there(handler: ToologHandler) -> None:
+    handler.handle(line("from the child"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sink": {}}, ["sink", "sinks"]),
+        ({"sinks": {}}, ["sinks is empty"]),
+        ({"sinks": {"a": {"type": "sqlit"}}}, ["sqlit", "sqlite"]),
+        ({"sinks": {"a": {"type": "memory", "colour": 1}}}, ["colour", "'a'"]),
+        ({"sinks": {"a": {"type": "memory", "batch": {"max_record": 1}}}}, ["max_record", "max_records"]),
+        ({"retention": {"INFO": {"sinks": ["stoer"]}}}, ["stoer", "store"]),
+        ({"serializer": "jsno"}, ["jsno", "json"]),
+        ({"capture": {"max_dept": 1}}, ["max_dept", "max_depth"]),
+        ({"capture": 3}, ["capture", "table"]),
+        ({"sanitizer": {"keys_ad": ["x"]}}, ["keys_ad", "keys_add"]),
+        ({"level": "CHATTY"}, ["CHATTY"]),
+        ({"sinks": {"a": {"type": "s3"}}}, ["s3"]),
+    ],
+)
+def test_wrong_options_are_told(options: dict[str, object], words: list[str], tmp_path: Path) -> None:
+    """Every wrong option is a ConfigError at once, which names it and the nearest right one."""
+    with pytest.raises(ConfigError) as caught:
+        ToologHandler(**{"spool": {"path": str(tmp_path / "spool")}, **options})  # type: ignore[arg-type]
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_log_line_becomes_a_log_event(handler: ToologHandler, tmp_path: Path) -> None:
+    """An application's log line is shipped as a `log` event with its level, logger, exception and extras,
+    masked.
+    """
+    import json
+
+    from toolog.schema import validate
+
+    log = logging.getLogger("shop.payment")
+    log.setLevel(1)
+    log.propagate = False
+    log.handlers = [handler]
+    try:
+        raise ValueError("no funds, password=hunter2")
+    except ValueError:
+        log.exception("payment of %s failed", "order-1", extra={"name_": "x", "api_key": "abcdefgh12345"})
+    log.handlers = []
+    assert handler.flush(20)
+    (document,) = [json.loads(row) for row in (tmp_path / "out.jsonl").read_text().splitlines()]
+    validate(document)
+    assert document["event"] == "log"
+    assert document["level"] == "ERROR"
+    assert document["logger"] == "shop.payment"
+    assert document["message"] == "payment of order-1 failed"
+    assert document["error"]["type"].endswith("ValueError")
+    assert document["attributes"]["name_"] == "x"
+    assert "hunter2" not in json.dumps(document)
+    assert "abcdefgh12345" not in json.dumps(document)
+
+
+def test_stats_and_flush_know_all_handlers(tmp_path: Path) -> None:
+    """`toolog.flush` waits for every handler, and `toolog.stats` adds them up."""
+    sinks = [MemorySink(name="one"), MemorySink(name="two")]
+    made = [
+        ToologHandler(spool={"path": str(tmp_path / sink.name)}, sinks={sink.name: sink}, durability="memory")
+        for sink in sinks
+    ]
+    before = stats()
+    for one in made:
+        one.handle(line("text"))
+    assert flush(20)
+    assert [len(sink.rows) for sink in sinks] == [1, 1]
+    after = stats()
+    assert after["accepted"] - before["accepted"] == 2
+    assert after["in_spool"] == {"one": 0, "two": 0}
+    for one in made:
+        one.close()
+
+
+def test_late_record_of_a_memory_only_handler_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no spool can be made, a record after close() is lost, and that is counted."""
+    (tmp_path / "spool").write_text("no directory")
+    made = ToologHandler(spool={"path": str(tmp_path / "spool")}, sinks={"one": MemorySink(name="one")})
+    made.close()
+    before = stats()["dropped"].get("late", {}).get("INFO", 0)
+    made.handle(line("too late"))
+    assert stats()["dropped"]["late"]["INFO"] == before + 1
+    capsys.readouterr()
+
+
+def test_repr_shows_no_options(handler: ToologHandler) -> None:
+    """The handler's text names its directory and sinks, never a sink's options."""
+    assert "out" in repr(handler)
+    assert "INFO" in repr(handler)
+
+
+def test_sub_interpreter_is_refused() -> None:
+    """In a sub-interpreter the first use of toolog is refused in plain words, before anything can hang."""
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    script = f"""
+import {name} as interpreters
+inside = interpreters.create()
+interpreters.run_string(inside[0] if isinstance(inside, tuple) else inside, '''
+import toolog
+try:
+    toolog.ToologHandler
+except Exception as error:
+    print(type(error).__name__, error, flush=True)
+''')
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("ConfigError toolog does not run in a sub-interpreter"), done.stdout
+
+
+def test_no_record_waits_on_io_of_a_text_stream(handler: ToologHandler) -> None:
+    """Handling a record writes nothing to any stream of the process."""
+    stream = io.StringIO()
+    before, sys.stderr = sys.stderr, stream
+    try:
+        handler.handle(line("quiet"))
+    finally:
+        sys.stderr = before
+    assert stream.getvalue() == ""

@@ -1,0 +1,220 @@
+"""``configure`` and ``dict_config``: one line, and everything can still be overridden."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.pipeline.programs import complain, documents, run
+
+
+def test_dev_profile_records_and_shows_calls(tmp_path: Path) -> None:
+    """configure("dev") prints a line for each call, keeps it in the store as JSON, and collects prints."""
+    complaints = complain(
+        """
+        import sqlite3
+        made = toolog.configure("dev")
+        @toolog.tool
+        def lookup(word):
+            print("looking")
+            return {"word": word}
+        lookup("lamp")
+        assert toolog.flush(20)
+        options = made.options
+        assert options.serializer == "json" and set(options.durability.values()) == {"memory"}
+        assert os.path.isdir(".toolog/spool")
+        assert logging.getLogger("toolog.calls").propagate is False
+        store = sqlite3.connect(".toolog/calls.db")
+        rows = store.execute("SELECT tool_name, stdout FROM tool_calls").fetchall()
+        assert rows == [("lookup", "looking\\n")], rows
+        """,
+        tmp_path,
+    )
+    assert "lookup" in complaints
+
+
+def test_prod_profile_is_that_of_the_documentation(tmp_path: Path) -> None:
+    """MessagePack, process durability, and two policies; a sink whose client is missing is told at once."""
+    run(
+        """
+        import importlib.util
+        from toolog.profiles import DEFAULTS
+        prod = DEFAULTS["prod"]
+        assert prod["serializer"] == "msgpack" and prod["durability"] == "process"
+        assert prod["retention"] == {
+            "INFO": {"sinks": ["search"], "keep": "7 days"},
+            "ERROR": {"sinks": ["search", "archive"], "keep": "30 days"},
+        }
+        try:
+            toolog.configure("prod")
+        except toolog.ConfigError as error:
+            assert "elasticsearch" in str(error), error
+        else:
+            raise AssertionError("no ConfigError")
+        assert not os.path.exists(".toolog")
+        """,
+        tmp_path,
+    )
+
+
+def test_overrides_beat_the_profile(tmp_path: Path) -> None:
+    """Arguments, nested or of capture, win; the profile's policies are kept for other sinks."""
+    run(
+        """
+        from toolog.settings import capture
+        made = toolog.configure(
+            "prod", level="DEBUG", durability={"INFO": "memory", "ERROR": "process"}, max_depth=4,
+            queue={"max_records": 5}, sinks={"out": {"type": "file", "path": "out.jsonl"}},
+            capture={"slow_ms": 7}, application_logs=True,
+        )
+        options = made.options
+        assert options.durability == {20: "memory", 40: "process"}
+        assert options.max_records == 5
+        assert options.policies.route(20) == ("out",) and options.policies.route(10) == ()
+        assert [policy.keep for policy in options.policies] == [7 * 86400, 30 * 86400]
+        assert (capture.max_depth, capture.slow_ms, capture.threads) == (4, 7, True)
+        assert logging.getLogger("toolog.calls").level == 10
+        logging.getLogger("any").warning("a line of the application")
+        assert toolog.flush(20)
+        """,
+        tmp_path,
+    )
+    assert [one["message"] for one in documents(tmp_path)] == ["a line of the application"]
+
+
+def test_configuring_again_replaces_the_former(tmp_path: Path) -> None:
+    """A second configure closes the first handler, loses nothing, and starts from the defaults again."""
+    run(
+        """
+        from toolog.settings import capture
+        out = {"out": {"type": "file", "path": "out.jsonl"}}
+        first = toolog.configure("dev", sinks=out, max_depth=3)
+        @toolog.tool
+        def lookup(word):
+            return word
+        lookup("one")
+        second = toolog.configure("dev", sinks=out)
+        lookup("two")
+        assert logging.getLogger("toolog.calls").handlers == [second]
+        assert capture.max_depth == 10
+        assert toolog.flush(20), toolog.stats()
+        """,
+        tmp_path,
+    )
+    assert [one["output"] for one in documents(tmp_path)] == ["one", "two"]
+
+
+def test_wrong_override_changes_nothing(tmp_path: Path) -> None:
+    """A ConfigError leaves the former configuration at work."""
+    run(
+        """
+        out = {"out": {"type": "file", "path": "out.jsonl"}}
+        first = toolog.configure("dev", sinks=out)
+        for wrong in ({"duribility": "memory"}, {"sinks": {"x": {"type": "fiel"}}}, {"level": "LOUD"},
+                      {"retention": {"INFO": {"sinks": ["no"]}}}, {"max_depth": "deep"}):
+            try:
+                toolog.configure("dev", **wrong)
+            except toolog.ConfigError:
+                continue
+            raise AssertionError(f"no ConfigError for {wrong}")
+        try:
+            toolog.configure("production")
+        except toolog.ConfigError as error:
+            assert "prod" in str(error)
+        assert logging.getLogger("toolog.calls").handlers == [first]
+        @toolog.tool
+        def lookup(word):
+            return word
+        lookup("still")
+        assert toolog.flush(20)
+        """,
+        tmp_path,
+    )
+    assert [one["output"] for one in documents(tmp_path)] == ["still"]
+
+
+def test_dict_config_is_plain_data_and_equivalent(tmp_path: Path) -> None:
+    """What dict_config returns survives JSON, works in logging.config, and means what configure does."""
+    run(
+        """
+        config = toolog.dict_config(
+            "dev", sinks={"out": {"type": "file", "path": "out.jsonl"}}, capture_output=False, level="WARNING"
+        )
+        assert config["loggers"]["toolog.calls"] == {
+            "handlers": ["toolog"], "level": "WARNING", "propagate": False}
+        config = json.loads(json.dumps(config))
+        logging.config.dictConfig(config)
+        made = logging.getLogger("toolog.calls").handlers[0]
+        from toolog.settings import capture
+        assert made.options.serializer == "json" and capture.threads and not capture.capture_output
+        @toolog.tool
+        def lookup(word):
+            return word / 2
+        try:
+            lookup("lamp")
+        except TypeError:
+            pass
+        assert toolog.flush(20)
+        """,
+        tmp_path,
+    )
+    assert [one["status"] for one in documents(tmp_path)] == ["execution_error"]
+
+
+def test_environment_and_pyproject_reach_the_profile(tmp_path: Path) -> None:
+    """TOOLOG_PROFILE and [tool.toolog] choose where no argument does."""
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.toolog]\nprofile = 'prod'\nmax_depth = 6\n"
+        "[tool.toolog.sinks.out]\ntype = 'file'\npath = 'out.jsonl'\n"
+    )
+    run(
+        """
+        from toolog.settings import capture
+        made = toolog.configure()
+        assert made.options.serializer == "msgpack" and capture.max_depth == 6
+        os.environ["TOOLOG_SERIALIZER"] = "json"
+        assert toolog.configure().options.serializer == "json"
+        assert toolog.configure(serializer="msgpack").options.serializer == "msgpack"
+        """,
+        tmp_path,
+    )
+
+
+def test_nothing_configured_brings_up_the_dev_profile_with_the_first_record(tmp_path: Path) -> None:
+    """instrument alone is enough: the first record makes the store, with one line on stderr that says so, and
+    no module is imported during that call.
+    """
+    complaints = complain(
+        """
+        @toolog.tool
+        def lookup(word):
+            return word
+        assert not os.path.exists(".toolog")
+        before = set(sys.modules)
+        lookup("lamp")
+        late = {name for name in set(sys.modules) - before if name.partition(".")[0] == "toolog"}
+        assert not late, late
+        lookup("lamp")
+        assert toolog.flush(20) and os.path.exists(".toolog/calls.db")
+        """,
+        tmp_path,
+    )
+    assert complaints.count("nothing is configured") == 1
+
+
+def test_nothing_comes_up_when_something_is_configured_or_it_is_off(tmp_path: Path) -> None:
+    """A handler of anybody's on toolog.calls, a ToologHandler, or TOOLOG_AUTOCONFIGURE=0 keep the profile
+    away.
+    """
+    tool = """
+@toolog.tool
+def lookup(word):
+    return word
+"""
+    for before in (
+        "os.environ['TOOLOG_AUTOCONFIGURE'] = '0'\n" + tool,
+        "logging.getLogger('toolog.calls').addHandler(logging.NullHandler())\n"
+        "logging.getLogger('toolog.calls').addHandler(logging.StreamHandler(open(os.devnull, 'w')))\n" + tool,
+        tool + "attach(handler('memory', sinks={'out': {'type': 'memory'}}))\n",
+    ):
+        complaints = complain(before + "lookup('lamp')\nassert not os.path.exists('.toolog')\n", tmp_path)
+        assert "nothing is configured" not in complaints

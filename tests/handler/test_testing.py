@@ -1,0 +1,105 @@
+"""What users' own tests get: records as plain dicts, there when the call returns."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+import toolog
+from toolog.errors import ConfigError
+from toolog.settings import capture as settings
+from toolog.testing import capture, find, only
+
+
+@toolog.tool
+def lookup(word: str, password: str = "") -> dict[str, Any]:
+    """A small tool."""
+    return {"word": word, "length": len(word)}
+
+
+def test_records_are_there_when_the_call_returns_masked_and_valid() -> None:
+    """Inside the block each call has its start and its end, as plain sanitized documents."""
+    with capture() as records:
+        lookup("lamp", password="hunter2-hunter2")
+        assert [record["event"] for record in records] == ["tool_call_start", "tool_call_success"]
+        assert records[1]["output"] == {"word": "lamp", "length": 4}
+        assert "hunter2" not in str(records)
+    for record in records:
+        toolog.validate(record)
+
+
+def test_level_and_settings_hold_inside_only() -> None:
+    """The level and capture's settings of the block are its own; the loggers are as before afterwards."""
+    logger, own = logging.getLogger("toolog.calls"), logging.getLogger("toolog.calls.lookup")
+    own.setLevel("CRITICAL")
+    before = (logger.level, logger.propagate, logger.handlers[:], settings.max_depth)
+    with capture("INFO", max_depth=2) as records:
+        assert settings.max_depth == 2
+        lookup("lamp")
+    assert [record["event"] for record in records] == ["tool_call_success"]
+    assert (logger.level, logger.propagate, logger.handlers[:], settings.max_depth) == before
+    assert own.level == logging.CRITICAL
+    own.setLevel(logging.NOTSET)
+    lookup("not captured")
+    assert len(records) == 1
+
+
+def _fail_inside(seen: list[dict[str, Any]]) -> None:
+    with capture() as inner:
+        lookup("inner")
+        seen += inner
+        1 / 0
+
+
+def test_blocks_nest_and_an_error_in_one_restores_everything() -> None:
+    """A block inside a block gets its own records, and an exception passes through with everything put
+    back.
+    """
+    with capture() as outer:
+        inner: list[dict[str, Any]] = []
+        with pytest.raises(ZeroDivisionError):
+            _fail_inside(inner)
+        lookup("outer")
+    assert only(inner, event="tool_call_success")["input"]["word"] == "inner"
+    assert only(outer, event="tool_call_success")["input"]["word"] == "outer"
+
+
+def test_disabled_logging_does_not_empty_the_records() -> None:
+    """logging.disable and other handlers' configuration do not reach into the block."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with capture() as records:
+            lookup("lamp")
+    finally:
+        assert logging.getLogger().manager.disable == logging.CRITICAL
+        logging.disable(logging.NOTSET)
+    assert find(records, tool_name="lookup", status="success")
+
+
+def test_application_lines_on_request() -> None:
+    """With logs=True the application's own log lines are records too."""
+    with capture(logs=True) as records:
+        logging.getLogger("shop").warning("low stock")
+    assert only(records, event="log")["message"] == "low stock"
+
+
+def test_only_says_what_was_there() -> None:
+    """When not exactly one record matches, the error lists what was recorded."""
+    with capture() as records:
+        lookup("lamp")
+    with pytest.raises(AssertionError, match="tool_call_start"):
+        only(records, tool_name="another")
+
+
+def test_unknown_setting_is_told() -> None:
+    """A setting that capture does not have is a ConfigError."""
+    with pytest.raises(ConfigError, match="max_depth"), capture(max_dept=1):
+        pass
+
+
+def test_fixture(toolog_records: list[dict[str, Any]]) -> None:
+    """The pytest fixture is the same list for the whole test."""
+    lookup("lamp")
+    assert only(toolog_records, event="tool_call_success")["tool_name"] == "lookup"
