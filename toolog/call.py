@@ -40,7 +40,8 @@ class Plan(Place):
 
     ``tool_name`` is what the record calls the tool; ``package`` its root package; with ``nested`` False only the
     outermost call of that package is recorded. ``identify`` gives the MessagePack bytes of an instance's id, or None
-    for "no instance" (set by what captures tool instances).
+    for "no instance" (set by what captures tool instances). ``description`` stands in each record as it is, so whoever
+    makes a plan masks it.
     """
 
     __slots__ = (
@@ -110,6 +111,8 @@ class Plan(Place):
             tool["package"] = self.package
         if self.package_version:
             tool["version"] = self.package_version
+        if self.description:
+            tool["description"] = self.description
         fields: dict[str, Any] = {"event": event, "level": level_name(levelno)}
         if status is not None:
             fields["status"] = status

@@ -31,6 +31,7 @@ from toolog.instrumentation.importlib_bootstrap_gates import (
 )
 from toolog.instrumentation.kinds import class_vars, is_class, module_vars, mro, object_vars
 from toolog.instrumentation.proxy import ToolWrapper, dress, wrapper_in
+from toolog.sanitize import default
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
@@ -248,6 +249,9 @@ def release(owner: object, spots: Iterable[Spot]) -> list[str]:
     return covered
 
 
+_DESCRIPTION = 200  # characters of a docstring's first line in each record
+
+
 def make_plan(tool: Tool, raw: Any) -> Plan:
     """Return the plan of a tool: everything about its calls that can be prepared."""
     module, qualname, description = describe(tool)
@@ -259,7 +263,7 @@ def make_plan(tool: Tool, raw: Any) -> Plan:
         qualname=qualname,
         package=tool.package,
         package_version=version_of(tool.package),
-        description=description,
+        description=None if description is None else str(default().sanitize(description[:_DESCRIPTION])),
         nested=tool.nested,
         skip_first=skip_first,
         signature=signature,
