@@ -99,7 +99,13 @@ class ToologHandler(logging.Handler):
                 return False
             if isinstance(passed, logging.LogRecord):  # from 3.12 on a filter may answer another record
                 record = passed
-        self.emit(record)
+        if type(record) is ToolRecord:  # the usual one, without another call on the way
+            try:
+                self._accept(record)
+            except Exception as error:
+                counters.contain("handler", error)
+        else:
+            self.emit(record)
         return True
 
     def emit(self, record: logging.LogRecord) -> None:

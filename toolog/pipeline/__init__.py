@@ -104,15 +104,18 @@ class Pipeline:
             self._late(record)
         elif mode == _MEMORY:
             self.queues.put(levelno, record)
-            worker = self.worker
-            if worker.asleep:
-                worker.bell.ring()
-            elif not worker.alive:
-                self.start()
-            if self.ended:  # the worker may have looked for the last time before the record was there
-                self.rescue()
+            if not self.worker.polls:
+                self._wake()
         else:
             self._write_through(levelno, record, mode)
+
+    def _wake(self) -> None:
+        """See to it that somebody looks into the queue, in which there is something now."""
+        self.worker.bell.ring()
+        if self.ended:  # the worker may have looked for the last time before the record was there
+            self.rescue()
+        elif not self.worker.alive:
+            self.start()
 
     def _write_through(self, levelno: int, record: ToolRecord, mode: int) -> None:
         payload = self._serialize(levelno, seal(record, self.sanitizer))

@@ -48,7 +48,18 @@ class Queues:
     one record into the spool and answers whether that worked.
     """
 
-    __slots__ = ("_held", "_lanes", "_number", "_on_drop", "_spill", "max_records", "timeout", "when_full")
+    __slots__ = (
+        "_appends",
+        "_free_until",
+        "_held",
+        "_lanes",
+        "_number",
+        "_on_drop",
+        "_spill",
+        "max_records",
+        "timeout",
+        "when_full",
+    )
 
     def __init__(
         self,
@@ -67,18 +78,26 @@ class Queues:
         self._spill = spill
         self._held = held
         self._number = itertools.count()
-        self._lanes: tuple[deque[Waiting], ...] = (deque(), deque(), deque(), deque())
+        # As long as numbers are below it there is room, so that not every put has to count what waits.
+        self._free_until = 0
+        self.clear()
 
     def put(self, levelno: int, payload: Any, code: int = -1) -> None:
         """Add a record; never raises, and blocks only under the policy ``block``."""
-        debug, info, warning, error = lanes = self._lanes
-        waiting = len(debug) + len(info) + len(warning) + len(error)
-        if waiting + len(self._held.frames) >= self.max_records and not self._make_room(
-            levelno, code, payload
-        ):
+        number = next(self._number)
+        if number >= self._free_until and not self._make_room(levelno, code, payload, number):
             return
-        lane = lanes[0 if levelno < 20 else 1 if levelno < 30 else 2 if levelno < 40 else 3]
-        lane.append((next(self._number), levelno, code, payload))
+        try:
+            append = self._appends[levelno]
+        except KeyError:
+            append = self._find_lane(levelno)
+        append((number, levelno, code, payload))
+
+    def _find_lane(self, levelno: int) -> Callable[[Waiting], None]:
+        append = self._lanes[lane_of(levelno)].append
+        if len(self._appends) < 256:
+            self._appends[levelno] = append
+        return append
 
     def take(self, limit: int) -> list[Waiting]:
         """Remove up to ``limit`` records from each lane and return them in the order in which they came."""
@@ -94,7 +113,8 @@ class Queues:
 
     def clear(self) -> None:
         """Forget all records, uncounted (a forked child: they are the parent's)."""
-        self._lanes = (deque(), deque(), deque(), deque())
+        self._lanes: tuple[deque[Waiting], ...] = (deque(), deque(), deque(), deque())
+        self._appends: dict[int, Callable[[Waiting], None]] = {}
 
     def mark(self) -> int:
         """Return a place in the order of arrival: everything that was put before has a lower one."""
@@ -119,14 +139,21 @@ class Queues:
             if not self._give_up(levelno):
                 self._on_drop("queue_full", levelno)
                 return
+        self._free_until -= 1
         self._held.append(lane_of(levelno), levelno, code, payload)
 
     def is_full(self) -> bool:
         """Whether as much waits in memory as may."""
         return len(self) + len(self._held.frames) >= self.max_records
 
-    def _make_room(self, levelno: int, code: int, payload: Any) -> bool:
-        """Answer whether the record may still be put after somebody else, or nobody, had to go."""
+    def _make_room(self, levelno: int, code: int, payload: Any, number: int) -> bool:
+        """Answer whether the record with this number may be put, after somebody else, or nobody, had to
+        go.
+        """
+        room = self.max_records - len(self) - len(self._held.frames)
+        if room > 0:
+            self._free_until = number + room
+            return True
         if self.when_full == "block" and not _runs_event_loop():
             deadline = time.monotonic() + self.timeout
             # Polling, because a condition's lock deadlocks when a signal handler logs while it is held.

@@ -28,11 +28,11 @@ _HOUSE_EVERY = 0.25
 
 
 class Worker(Loop):
-    """The worker of one pipeline. ``asleep``: the next record must ring."""
+    """The worker of one pipeline. ``polls``: it looks by itself; else the next record must ring."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__("toolog-worker")
-        self.asleep = False
+        self.polls = False
         self._pipeline = pipeline
 
     def run(self) -> None:
@@ -40,6 +40,7 @@ class Worker(Loop):
         pipeline = self._pipeline
         house_at = 0.0
         worked_at = time.monotonic()
+        self.polls = True
         while not self.stopping:
             self.enter()
             try:
@@ -58,15 +59,15 @@ class Worker(Loop):
                 self.idle(_POLL)
             else:
                 self._sleep(house_at - now)
+        self.polls = False
         try:
             pipeline.finish_now()
         except Exception as error:
             contain("finish", error)
 
     def _sleep(self, seconds: float) -> None:
-        self.asleep = True
-        if (
-            not self._pipeline.queues
-        ):  # asked after `asleep` is set: who puts now rings, who put before is seen
+        self.polls = False
+        # Asked after that is set: who puts now rings, who put before is seen.
+        if not len(self._pipeline.queues):
             self.idle(seconds)
-        self.asleep = False
+        self.polls = True
