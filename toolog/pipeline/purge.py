@@ -13,6 +13,7 @@ from toolog.counters import count
 from toolog.levels import NAMES
 from toolog.retention import Policies
 from toolog.sinks import Sink
+from toolog.sinks.file import FileSink
 from toolog.sinks.sqlite import SqliteSink
 
 _DAY = 86_400.0
@@ -24,6 +25,9 @@ def purge(sink: Sink, policies: Policies) -> int:
     A sink of the user's own takes part with a method ``purge(levels, before)``: names of levels, and seconds
     of the Unix epoch before which their records may go.
     """
+    if isinstance(sink, FileSink):
+        sink.delete_old()  # by its own ``max_age``, see `with_file_limits`
+        return 0
     gone = 0
     now = time.time()
     for levels, keep in _limits(sink.name, policies):

@@ -252,9 +252,10 @@ class FileSink:
         for _, path in older:
             if self._compress and path.suffix != ".zst":
                 _pack(path)
-        self._delete_old()
+        self.delete_old()
 
-    def _delete_old(self) -> None:
+    def delete_old(self) -> None:
+        """Delete the rotated files that are too many or too old, unless one has a record on hold."""
         files = sorted(self._rotated())
         surplus = files[: max(0, len(files) - self._max_files)] if self._max_files else []
         for entry in files:
