@@ -12,6 +12,7 @@ import ormsgpack
 from toolog import context
 from toolog.call import Call, Plan
 from toolog.context import NOWHERE, Scope
+from toolog.counters import contain, count
 from toolog.emit import deliver, level_of
 from toolog.errors import CallDepthExceeded
 from toolog.faults import describe_error
@@ -19,7 +20,6 @@ from toolog.instrumentation import capture_output
 from toolog.record import ToolRecord
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
-from toolog.counters import contain, count
 
 WARNING = 30
 
@@ -104,7 +104,11 @@ def kind_of(error: BaseException) -> tuple[str, str]:
 
 
 def _is_cancellation(error: BaseException) -> bool:
-    for module, name in (("asyncio", "CancelledError"), ("trio", "Cancelled"), ("concurrent.futures", "CancelledError")):
+    for module, name in (
+        ("asyncio", "CancelledError"),
+        ("trio", "Cancelled"),
+        ("concurrent.futures", "CancelledError"),
+    ):
         loaded = sys.modules.get(module)
         kind = None if loaded is None else vars(loaded).get(name)
         if isinstance(kind, type) and isinstance(error, kind):
@@ -115,7 +119,8 @@ def _is_cancellation(error: BaseException) -> bool:
 def too_deep(call: Call) -> CallDepthExceeded | None:
     """Return the error to raise when calls nest deeper than ``max_depth`` and raising was asked for.
 
-    The refused call is recorded as rejected. None when it should merely be recorded (its record names the chain).
+    The refused call is recorded as rejected. None when it should merely be recorded (its record names the
+    chain).
     """
     try:
         if capture.on_max_depth != "raise":
@@ -133,7 +138,8 @@ def too_deep(call: Call) -> CallDepthExceeded | None:
 
 
 def reentered(scope: Scope) -> bool:
-    """Whether recording itself makes this call (a handler that uses an instrumented client, say): counted, not recorded.
+    """Whether recording itself makes this call (a handler that uses an instrumented client, say): counted,
+    not recorded.
 
     Only on the thread that records: another thread that works for the same call is the agent's.
     """
@@ -144,7 +150,9 @@ def reentered(scope: Scope) -> bool:
 
 
 def wanted(plan: Plan) -> bool:
-    """Whether a call must be watched: its failure would be recorded. Also fills the cache that the hot path reads."""
+    """Whether a call must be watched: its failure would be recorded. Also fills the cache that the hot path
+    reads.
+    """
     return plan.enabled(20) or plan.enabled(40)
 
 
@@ -159,9 +167,9 @@ def prepare(call: Call) -> None:
         if outside is not None:
             call.parent = Outside(call.parent, outside)
             call.trace = outside[0]
-    if capture.capture_output:
-        capture_output.collect(call)
     start(call)
+    if capture.capture_output:  # not before: the record of the start would take what is collected
+        capture_output.collect(call)
     if call.depth > capture.max_depth:
         refusal = too_deep(call)
         if refusal is not None:
@@ -178,7 +186,9 @@ class Outside(Scope):
 
 
 def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:
-    """Return further content of a call's record as packed pairs: error, extras, output lines, cuts, depth chain."""
+    """Return further content of a call's record as packed pairs: error, extras, output lines, cuts, depth
+    chain.
+    """
     if call.depth > capture.max_depth:
         content["depth_exceeded"] = list(call.chain())
     if call.output is not None:
