@@ -14,7 +14,6 @@ import pytest
 
 import toolog
 from toolog import store
-from toolog.instrumentation import capture_output
 from toolog.testing import capture
 
 
@@ -91,7 +90,6 @@ def recorded() -> list[dict[str, Any]]:
         return till.charge(order, amount)
 
     with capture(level="DEBUG", capture_output=True) as records:
-        capture_output.install()
         instrumentation = toolog.instrument(Till)
         try:
             till = Till("EUR", api_key="sk" + "_live_" + "4eC39HqLyjWDarjtT1zdp7dc")
@@ -104,7 +102,6 @@ def recorded() -> list[dict[str, Any]]:
                         continue
         finally:
             instrumentation.undo()
-            capture_output.undo()
     return records
 
 
