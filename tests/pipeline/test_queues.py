@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolog.pipeline.held import Held, HeldReader
@@ -68,6 +68,7 @@ def test_policy_decides_between_records_of_one_level(when_full: str, expected: l
     assert box.dropped == [20]
 
 
+@settings(deadline=None)  # how long an example takes says nothing here
 @given(
     st.lists(st.sampled_from(LEVELS), max_size=60),
     st.integers(min_value=1, max_value=10),
@@ -93,6 +94,7 @@ def test_no_higher_level_is_dropped_while_a_lower_one_is_held(
     assert sorted(map(lane_of, kept), reverse=True) == best
 
 
+@settings(deadline=None)  # how long an example takes says nothing here
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(LEVELS)), max_size=60), st.integers(1, 8))
 def test_what_is_held_counts_towards_the_same_bound(steps: list[tuple[bool, int]], bound: int) -> None:
     """Records in the queue and records that the disk did not take are bounded together, by the same rule."""

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolog.errors import ConfigError
@@ -88,6 +88,7 @@ def test_wrong_policy_is_told(table: dict[Any, Any], words: list[str]) -> None:
         assert word in str(caught.value)
 
 
+@settings(deadline=None)  # how long an example takes says nothing here
 @given(
     st.lists(st.sampled_from(range(0, 60)), unique=True, min_size=1, max_size=5),
     st.integers(min_value=0, max_value=100),
