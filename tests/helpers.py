@@ -1,4 +1,6 @@
-"""What several tests share: a plain logging handler that keeps records, and small ways to make a wrapped tool."""
+"""What several tests share: a plain logging handler that keeps records, and small ways to make a wrapped
+tool.
+"""
 
 from __future__ import annotations
 

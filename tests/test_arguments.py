@@ -13,32 +13,40 @@ from hypothesis import strategies as st
 from toolog.arguments import Arguments, read_signature
 
 
-def plain(a: Any, b: Any = 2) -> None: ...
-def positional_only(a: Any, /, b: Any = 2) -> None: ...
-def keyword_only(a: Any, *, b: Any, c: Any = 3) -> None: ...
-def starred(a: Any, *rest: Any, b: Any = 2, **more: Any) -> None: ...
-def clash(kwargs: Any = 0, /, **more: Any) -> None: ...
-def nothing() -> None: ...
+def _plain(a: Any, b: Any = 2) -> None: ...
+def _positional_only(a: Any, /, b: Any = 2) -> None: ...
+def _keyword_only(a: Any, *, b: Any, c: Any = 3) -> None: ...
+def _starred(a: Any, *rest: Any, b: Any = 2, **more: Any) -> None: ...
+def _clash(kwargs: Any = 0, /, **more: Any) -> None: ...
+def _nothing() -> None: ...
 
 
-FUNCTIONS: list[Callable[..., None]] = [plain, positional_only, keyword_only, starred, clash, nothing]
+FUNCTIONS: list[Callable[..., None]] = [_plain, _positional_only, _keyword_only, _starred, _clash, _nothing]
 VALUES = st.lists(st.integers(), max_size=4)
-NAMES = st.dictionaries(st.sampled_from(["a", "b", "c", "rest", "more", "kwargs", "x"]), st.integers(), max_size=3)
+NAMES = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "rest", "more", "kwargs", "x"]), st.integers(), max_size=3
+)
 
 
-def by_hand(function: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _by_hand(function: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in bound.arguments.items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in bound.arguments.items()
+    }
 
 
 @given(st.sampled_from(FUNCTIONS), VALUES, NAMES)
-def test_same_as_signature_bind(function: Callable[..., None], args: list[int], kwargs: dict[str, int]) -> None:
-    """For each call that Python accepts, the names and values are those of inspect.Signature.bind; else nothing raises."""
+def test_same_as_signature_bind(
+    function: Callable[..., None], args: list[int], kwargs: dict[str, int]
+) -> None:
+    """For each call that Python accepts, the names and values are those of inspect.Signature.bind; else
+    nothing raises.
+    """
     arguments = Arguments(read_signature(function))
     named = arguments.named(tuple(args), kwargs)
     try:
-        right = by_hand(function, tuple(args), kwargs)
+        right = _by_hand(function, tuple(args), kwargs)
     except TypeError:
         assert sorted(_values(named), key=repr) >= []  # a wrong call is recorded as it was given
         return
@@ -60,7 +68,7 @@ def _values(named: dict[str, Any]) -> list[Any]:
 
 def test_wrong_calls_lose_no_argument() -> None:
     """Too many or unknown arguments still stand in the record: it is the function's to refuse them."""
-    arguments = Arguments(read_signature(plain))
+    arguments = Arguments(read_signature(_plain))
     assert arguments.named((1, 2, 3), {"x": 4}) == {"a": 1, "b": 2, "args": [3], "kwargs": {"x": 4}}
 
 
@@ -69,7 +77,7 @@ def test_without_a_signature_arguments_go_by_position() -> None:
     assert Arguments(None).named((1,), {"k": 2}) == {"args": [1], "kwargs": {"k": 2}}
 
 
-@pytest.mark.parametrize("callable_", [plain, len, dict, type])
+@pytest.mark.parametrize("callable_", [_plain, len, dict, type])
 def test_reading_a_signature_never_raises(callable_: Callable[..., Any]) -> None:
     """Builtins and hostile callables have no signature, and that is no error."""
     assert read_signature(callable_) is None or isinstance(read_signature(callable_), inspect.Signature)
@@ -93,4 +101,7 @@ def test_self_is_left_out() -> None:
 
     def method(self: Any, city: str, days: int = 3) -> None: ...
 
-    assert Arguments(read_signature(method), skip_first=True).named(("Paris",), {}) == {"city": "Paris", "days": 3}
+    assert Arguments(read_signature(method), skip_first=True).named(("Paris",), {}) == {
+        "city": "Paris",
+        "days": 3,
+    }

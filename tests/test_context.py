@@ -13,7 +13,7 @@ from toolog.context import Scope, current, is_ours, mute, pop, push
 
 
 def test_sessions_and_tags_nest() -> None:
-    """Inside blocks, the inner session and tags win, the outer ones stay, and all of it ends with its block."""
+    """The inner session and tags win, the outer ones stay, and all of it ends with its block."""
     with toolog.session("order-1", customer="c-7"), toolog.bind(stage="payment", customer="c-8") as scope:
         assert scope.bag.session_id == "order-1"
         assert scope.bag.tags == {"customer": "c-8", "stage": "payment"}
@@ -64,7 +64,7 @@ def test_any_mapping_can_be_attached(carrier: dict[str, str]) -> None:
 
 
 def test_pop_in_another_context_does_not_raise() -> None:
-    """A scope that was pushed in one context can be popped in another: generators closed elsewhere do that."""
+    """A scope pushed in one context can be popped in another, as generators closed elsewhere do."""
     token = contextvars.copy_context().run(push, Scope())
     pop(token)
     pop(token)

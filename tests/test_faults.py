@@ -7,7 +7,7 @@ import pytest
 from toolog.faults import describe_error, safe_text
 
 
-def raised(error: BaseException) -> BaseException:
+def _raised(error: BaseException) -> BaseException:
     try:
         raise error
     except BaseException as caught:
@@ -16,29 +16,23 @@ def raised(error: BaseException) -> BaseException:
 
 def test_type_message_and_stack() -> None:
     """An exception gives its qualified type, its text, and frames without their source lines."""
-    described = describe_error(raised(ValueError("bad input")))
+    described = describe_error(_raised(ValueError("bad input")))
     assert described["type"] == "ValueError"
     assert described["message"] == "bad input"
-    assert described["stack"].endswith("in raised")
+    assert described["stack"].endswith("in _raised")
     assert "raise error" not in described["stack"]
 
 
 def test_causes_are_chained() -> None:
     """Causes and implicit contexts follow in order; a suppressed context does not."""
-    try:
-        try:
-            raise KeyError("inner")
-        except KeyError as inner:
-            raise RuntimeError("outer") from inner
-    except RuntimeError as outer:
-        assert [link["type"] for link in describe_error(outer)["chain"]] == ["KeyError"]
-    try:
-        try:
-            raise KeyError("hidden")
-        except KeyError:
-            raise RuntimeError("alone") from None
-    except RuntimeError as alone:
-        assert "chain" not in describe_error(alone)
+    caused, alone = RuntimeError("outer"), RuntimeError("alone")
+    caused.__cause__ = KeyError("inner")
+    alone.__context__, alone.__suppress_context__ = KeyError("hidden"), True
+    implicit = RuntimeError("outer")
+    implicit.__context__ = KeyError("inner")
+    for error in (caused, implicit):
+        assert [link["type"] for link in describe_error(error)["chain"]] == ["KeyError"]
+    assert "chain" not in describe_error(alone)
 
 
 def test_a_chain_that_bites_its_tail_ends() -> None:

@@ -25,7 +25,9 @@ def _restore() -> Iterator[None]:
         logger.setLevel(logging.NOTSET)
 
 
-@pytest.mark.parametrize(("given", "number"), [("debug", 10), ("WARN", 30), (" Info ", 20), (25, 25), ("15", 15)])
+@pytest.mark.parametrize(
+    ("given", "number"), [("debug", 10), ("WARN", 30), (" Info ", 20), (25, 25), ("15", 15)]
+)
 def test_levels_by_name_or_number(given: int | str, number: int) -> None:
     """A level is a standard name in any case, or a number."""
     assert levels.parse_level(given) == number
@@ -41,7 +43,7 @@ def test_unknown_levels_are_refused(wrong: object) -> None:
 
 
 def test_set_level_for_tools_by_glob() -> None:
-    """A glob sets the level of the tools there are and of those that come later, and tells which it changed."""
+    """A glob sets the level of tools, also of those that come later, and tells which it changed."""
     early = levels.tool_logger("pay.early")
     assert toolog.set_level("DEBUG", tool="pay.*") == ["pay.early"]
     late = levels.tool_logger("pay.late")
@@ -59,7 +61,13 @@ def test_set_level_for_all_ends_earlier_rules() -> None:
 
 def test_any_number_has_a_standard_name() -> None:
     """A number between two levels is told by the lower one's name."""
-    assert [levels.level_name(n) for n in (0, 10, 25, 30, 99)] == ["DEBUG", "DEBUG", "INFO", "WARNING", "CRITICAL"]
+    assert [levels.level_name(n) for n in (0, 10, 25, 30, 99)] == [
+        "DEBUG",
+        "DEBUG",
+        "INFO",
+        "WARNING",
+        "CRITICAL",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,5 +78,7 @@ def test_any_number_has_a_standard_name() -> None:
 def test_start_level_comes_from_the_environment(environment: dict[str, str], expected: str) -> None:
     """TOOLOG_LEVEL sets the level at start, else LOG_LEVEL where it holds a level, else INFO."""
     code = "from toolog.levels import tool_logger as t; print(t('x').getEffectiveLevel())"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == expected

@@ -32,6 +32,7 @@ def call(phone: str) -> str:
 
 @pytest.fixture
 def record() -> ToolRecord:
+    """A record whose content holds a phone number."""
     with collecting() as seen:
         wrap(call)(PHONE)
     return seen.records[0]
@@ -66,7 +67,9 @@ def test_a_queue_handler_carries_it(record: ToolRecord) -> None:
 def test_standard_attributes_are_there(record: ToolRecord) -> None:
     """A formatter finds every attribute that a LogRecord has, and our ids."""
     line = "%(asctime)s %(created)f %(filename)s %(funcName)s %(levelno)s %(lineno)d %(module)s %(msecs)d"
-    line += " %(pathname)s %(process)d %(processName)s %(relativeCreated)d %(thread)s %(threadName)s %(span_id)s"
+    line += (
+        " %(pathname)s %(process)d %(processName)s %(relativeCreated)d %(thread)s %(threadName)s %(span_id)s"
+    )
     assert record.document()["span_id"] in logging.Formatter(line).format(record)
     assert abs(record.created - __import__("time").time()) < 60
     with pytest.raises(AttributeError):

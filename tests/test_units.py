@@ -28,12 +28,14 @@ def test_durations(text: object, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("wrong", ["", "MiB", "5 parsecs", "-1 s", -1, True, None, "nan", float("inf"), [], "1..2 s"])
+@pytest.mark.parametrize(
+    "wrong", ["", "MiB", "5 parsecs", "-1 s", -1, True, None, "nan", float("inf"), [], "1..2 s"]
+)
 def test_nonsense_is_refused(wrong: object) -> None:
     """What is no size or duration is a ConfigError that names the setting and shows an example."""
     with pytest.raises(ConfigError, match=r"queue\.timeout"):
         parse_duration(wrong, "queue.timeout")
-    with pytest.raises(ConfigError, match="spool.max_size"):
+    with pytest.raises(ConfigError, match=r"spool\.max_size"):
         parse_size(wrong, "spool.max_size")
 
 

@@ -15,9 +15,9 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 class Arguments:
     """How one function's positional and keyword arguments become a dict by name, defaults filled in.
 
-    ``tails`` maps a number of positional arguments to the defaults of the remaining parameters: when a call has only
-    positional arguments and their number is a key, ``dict(zip(names, args + tails[len(args)]))`` is the answer.
-    Everything else goes through `named`.
+    ``tails`` maps a number of positional arguments to the defaults of the remaining parameters: when a call
+    has only positional arguments and their number is a key, ``dict(zip(names, args + tails[len(args)]))`` is
+    the answer. Everything else goes through `named`.
     """
 
     __slots__ = ("_defaults", "_keywords", "_positional", "_var_keyword", "_var_positional", "names", "size",
@@ -45,7 +45,9 @@ class Arguments:
                     self._keywords |= {parameter.name}
                 if parameter.default is not inspect.Parameter.empty:
                     self._defaults[parameter.name] = parameter.default
-        self.names = tuple(p.name for p in parameters if p.name not in (self._var_positional, self._var_keyword))
+        self.names = tuple(
+            p.name for p in parameters if p.name not in (self._var_positional, self._var_keyword)
+        )
         self.tails: dict[int, tuple[Any, ...]] = {}
         self.template: dict[str, Any] | None = None
         self.size = len(self.names)
@@ -65,7 +67,9 @@ class Arguments:
         return self.bind(args, kwargs)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments by name, whatever was given: a wrong call is the function's to refuse, not ours."""
+        """Return the arguments by name, whatever was given: a wrong call is the function's to refuse, not
+        ours.
+        """
         named: dict[str, Any] = dict(zip(self._positional, args, strict=False))
         rest = args[len(self._positional) :]
         if rest or self._var_positional is not None:
@@ -91,7 +95,9 @@ class Arguments:
 
 
 def read_signature(function: Callable[..., Any]) -> inspect.Signature | None:
-    """Return a function's signature, or None when it has none that can be read (then `bind` goes by position)."""
+    """Return a function's signature, or None when it has none that can be read (then `bind` goes by
+    position).
+    """
     try:
         return inspect.signature(function)
     except Exception:  # builtins raise ValueError, hostile __signature__ anything

@@ -1,7 +1,7 @@
 """A call in flight: what is known of it before and while the tool's code runs.
 
-A `Plan` holds what is the same for every call of one tool, prepared once; a `Call` is one execution. The Call is the
-current Scope while the tool runs, so whatever the tool calls finds its parent there.
+A `Plan` holds what is the same for every call of one tool, prepared once; a `Call` is one execution. The Call
+is the current Scope while the tool runs, so whatever the tool calls finds its parent there.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ _SHORT = [bytes([0xA0 + length]) for length in range(32)]
 
 
 class Plan(Place):
-    """What all calls of one tool share: names, signature, logger, and the part of the record that never changes.
+    """What all calls of one tool share: names, signature, logger, and the part of the record that never
+    changes.
 
-    ``tool_name`` is what the record calls the tool; ``package`` its root package; with ``nested`` False only the
-    outermost call of that package is recorded. ``identify`` gives the MessagePack bytes of an instance's id, or None
-    for "no instance" (set by what captures tool instances). ``description`` stands in each record as it is, so whoever
-    makes a plan masks it.
+    ``tool_name`` is what the record calls the tool; ``package`` its root package; with ``nested`` False only
+    the outermost call of that package is recorded. ``identify`` gives the MessagePack bytes of an instance's
+    id, or None for "no instance" (set by what captures tool instances). ``description`` stands in each record
+    as it is, so whoever makes a plan masks it.
     """
 
     __slots__ = (
-        "__weakref__", "_static", "arguments", "cache", "description", "function", "heads", "identify", "logger",
+        "__weakref__", "_static", "arguments", "cache", "description", "function", "heads", "identify",
+        "logger",
         "module", "nested", "package_version", "qualname", "type",
     )  # fmt: skip
 
@@ -78,7 +80,8 @@ class Plan(Place):
         self.identify = identify
         self.arguments = Arguments(signature or read_signature(function), skip_first=skip_first)
         self.logger: logging.Logger = tool_logger(tool_name)
-        self.cache: dict[int, bool] = self.logger._cache  # type: ignore[attr-defined]  # what isEnabledFor reads
+        # What isEnabledFor reads; the hot path does so without its call.
+        self.cache: dict[int, bool] = self.logger._cache  # type: ignore[attr-defined]
         self._static: dict[tuple[str, str | None, int], tuple[bytes, int]] = {}
         self.heads: list[bytes] = []
         self.prepare()
@@ -148,7 +151,9 @@ def _host() -> str:
 
 
 def pack_pairs(fields: dict[str, Any]) -> bytes:
-    """Return the key-value pairs of a dict as MessagePack, without the map's head, so that pairs can be joined."""
+    """Return the key-value pairs of a dict as MessagePack, without the map's head, so that pairs can be
+    joined.
+    """
     return b"".join([pack(key) + pack(value) for key, value in fields.items()])
 
 
@@ -184,10 +189,12 @@ def packed_process() -> bytes:
 
 
 class _Ids:
-    """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look random.
+    """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look
+    random.
 
-    ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. ``prefix`` is random
-    for the process; a trace made here is the prefix and the root's span, a record's id another prefix and its span.
+    ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. ``prefix`` is
+    random for the process; a trace made here is the prefix and the root's span, a record's id another prefix
+    and its span.
     """
 
     step = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, made odd: neighbours in time lie far apart
@@ -212,9 +219,9 @@ def new_span() -> bytes:
 class Call(Scope):
     """One execution of a tool, from entry to its end; also the scope of what happens inside.
 
-    Times are nanoseconds: ``wall`` since the epoch, ``started`` on the monotonic clock. ``input`` is the snapshot of
-    the arguments, taken before the tool ran. What few calls need is a class-level default, so that making one
-    writes few attributes.
+    Times are nanoseconds: ``wall`` since the epoch, ``started`` on the monotonic clock. ``input`` is the
+    snapshot of the arguments, taken before the tool ran. What few calls need is a class-level default, so
+    that making one writes few attributes.
     """
 
     plan: Plan

@@ -1,8 +1,8 @@
 """Where we are: the trace, span, session and tags that the next tool call belongs to.
 
-One context variable holds a `Scope`. A tool call in flight is a Scope of its own (``toolog.call.Call``), and so is
-what ``session``, ``bind`` and ``attach`` put around calls. Ids are kept as hexadecimal bytes, because a record is
-assembled from bytes; ``trace_id`` and ``span_id`` give them as text.
+One context variable holds a `Scope`. A tool call in flight is a Scope of its own (``toolog.call.Call``), and
+so is what ``session``, ``bind`` and ``attach`` put around calls. Ids are kept as hexadecimal bytes, because a
+record is assembled from bytes; ``trace_id`` and ``span_id`` give them as text.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from urllib.parse import quote, unquote
 
 from toolog.settings import capture
 
-_random = random.Random()  # noqa: S311 - ids need no secrecy, only uniqueness; os.urandom costs 15 times as much
+_random = random.Random()
 getrandbits = _random.getrandbits
 os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its parent's ids
 
 
 class Bag:
-    """Session and tags, shared by all scopes inside; ``packed`` is their MessagePack form, ready for each record."""
+    """Session and tags, shared by all scopes inside; ``packed`` is their MessagePack form, ready for each
+    record.
+    """
 
     __slots__ = ("count", "packed", "session_id", "tags")
 
@@ -111,8 +113,9 @@ class Scope:
 
 current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)
 
-# On CPython 3.11 the garbage collector may run inside ContextVar.set and reset; a finalizer there that sets the same
-# variable frees the mapping in use (python/cpython#148891). A copy of the context, held meanwhile, keeps it alive.
+# On CPython 3.11 the garbage collector may run inside ContextVar.set and reset; a finalizer there that sets
+# the same variable frees the mapping in use (python/cpython#148891). A copy of the context, held meanwhile,
+# keeps it alive.
 HOLD = sys.version_info < (3, 12)
 
 
@@ -152,17 +155,18 @@ class Bridge(Protocol):
     """What a tracing library's bridge answers (see ``instrumentation.otel``)."""
 
     def parent(self, scope: Scope | None) -> tuple[bytes, bytes] | None:
-        """Return trace and span that are active there when they are the parent of the next call, else None."""
+        """Return trace and span active there when they are the parent of the next call, else None."""
 
 
 bridge: Bridge | None = None
 
 
 class Mode:
-    """Whether calls may take the short way: no option is on that the hot path would have to look at one by one.
+    """Whether calls may take the short way: no option is on that the hot path would have to look at one by
+    one.
 
-    ``simple`` speaks of a call's beginning, ``plain`` of its end. ``refresh`` decides anew; whoever changes the
-    settings of capture calls it.
+    ``simple`` speaks of a call's beginning, ``plain`` of its end. ``refresh`` decides anew; whoever changes
+    the settings of capture calls it.
     """
 
     plain = True
@@ -247,8 +251,8 @@ _TRACEPARENT = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{
 def carrier() -> dict[str, str]:
     """Return the current context as plain text, to send along to another thread, process or machine.
 
-    The keys are W3C ones: ``traceparent`` (https://www.w3.org/TR/trace-context/) and, for session, tags and depth,
-    ``baggage`` (https://www.w3.org/TR/baggage/). Empty outside any context. See `attach`. Since 0.1.
+    The keys are W3C ones: ``traceparent`` (https://www.w3.org/TR/trace-context/) and, for session, tags and
+    depth, ``baggage`` (https://www.w3.org/TR/baggage/). Empty outside any context. See `attach`. Since 0.1.
     """
     scope = current.get()
     if scope is None:

@@ -1,7 +1,7 @@
 """What toolog counts about itself, and how its own troubles are told without ever reaching the application.
 
-Counters are plain dict items: ``+=`` on them may lose an increment when two threads race, so each counter is an
-``itertools.count`` per label whose ``next`` is atomic in C and whose value is read by copying it.
+Counters are plain dict items: ``+=`` on them may lose an increment when two threads race, so each counter is
+an ``itertools.count`` per label whose ``next`` is atomic in C and whose value is read by copying it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def value(name: str, **labels: str) -> int:
 
 def _read(held: list[Any]) -> int:
     counted = int(repr(held[0])[len("count(") : -1])  # reading by next() would count; by copy() is deprecated
-    return counted + sum(held[1])
+    added: int = sum(held[1])
+    return counted + added
 
 
 def table(name: str) -> dict[tuple[tuple[str, str], ...], int]:
@@ -67,7 +68,8 @@ def reset() -> None:
 
 
 def contain(reason: str, error: BaseException | None = None) -> None:
-    """Count a trouble of our own and tell it on ``toolog.internal``, at most once in TELL_EVERY seconds a reason.
+    """Count a trouble of our own and tell it on ``toolog.internal``, at most once in TELL_EVERY seconds a
+    reason.
 
     Never raises. The text of an error may quote a user's data, so only its type is told.
     """
@@ -81,5 +83,5 @@ def contain(reason: str, error: BaseException | None = None) -> None:
                 _internal.warning("toolog: %s", reason)
             else:
                 _internal.warning("toolog: %s (%s)", reason, type(error).__name__)
-    except Exception:  # noqa: S110 - the last net: there is nobody left to tell
+    except Exception:
         pass

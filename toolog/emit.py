@@ -1,4 +1,5 @@
-"""The one door into `logging`: what capture has to tell leaves here, as light LogRecords to ``toolog.calls.<tool>``.
+"""The one door into `logging`: what capture has to tell leaves here, as light LogRecords to
+``toolog.calls.<tool>``.
 
 Capture ends here and shipping begins in a `logging.Handler`; neither imports the other.
 """
@@ -11,10 +12,10 @@ from typing import Any
 
 import toolog.sanitize.seal  # noqa: F401 - teaches ToolRecord to seal itself
 from toolog.context import Scope, current
+from toolog.counters import contain
 from toolog.levels import ROOT, level_name, parse_level, tool_logger
 from toolog.record import ToolRecord, make_record
 from toolog.settings import capture
-from toolog.counters import contain
 
 LEVELS = {
     "tool_call_start": 10, "tool_call_success": 20, "tool_call_failed": 40, "tool_call_rejected": 30,
@@ -63,8 +64,8 @@ def emit_event(
 ) -> None:
     """Send an event that is no call's own (an instance, an evaluation, a loss) if its logger takes the level.
 
-    ``facts`` is never scanned for secrets, so no user's data belongs there; ``content`` is. ``scope`` defaults to the
-    current one. Never raises.
+    ``facts`` is never scanned for secrets, so no user's data belongs there; ``content`` is. ``scope``
+    defaults to the current one. Never raises.
     """
     try:
         number = level_of(event) if levelno is None else levelno
@@ -90,6 +91,6 @@ def loss_record(
 
 
 __all__ = [
-    "LEVELS", "cancel_first_record", "deliver", "emit_event", "first", "level_name", "level_of", "loss_record",
-    "on_first_record",
+    "LEVELS", "cancel_first_record", "deliver", "emit_event", "first", "level_name", "level_of",
+    "loss_record", "on_first_record",
 ]  # fmt: skip

@@ -118,7 +118,9 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def unknown_key(word: object, candidates: Iterable[str], where: str) -> ConfigError:
-    """Return the ConfigError for a key nobody knows: names the key, where it stood, and the nearest right one."""
+    """Return the ConfigError for a key nobody knows: names the key, where it stood, and the nearest right
+    one.
+    """
     known = sorted(candidates)
     guess = nearest(str(word), known)
     hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(known)}"

@@ -1,10 +1,17 @@
-"""An exception as plain data, made on the caller's thread without reading files or running more than it must."""
+"""An exception as plain data, made on the caller's thread without reading files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any
+
+# A subclass may put properties over these attributes: the slots of BaseException are asked, not the object.
+_get_cause = BaseException.__dict__["__cause__"].__get__
+_get_context = BaseException.__dict__["__context__"].__get__
+_get_suppressed = BaseException.__dict__["__suppress_context__"].__get__
+_get_traceback = BaseException.__dict__["__traceback__"].__get__
 
 _FRAMES_FIRST, _FRAMES_LAST = 5, 45
 _CHAIN = 10
@@ -12,8 +19,12 @@ _TEXT = 8192
 """Longest message kept, characters."""
 
 
+def _itself(value: object) -> object:
+    return value
+
+
 def safe_text(make: Callable[[], object]) -> str:
-    """Return ``str(make())``, bounded, or a note of the kind of failure: an exception's own text may raise."""
+    """Return ``str(make())``, bounded, or a note of what failed: an exception's own text may raise."""
     try:
         text = make()
         if type(text) is not str:
@@ -40,8 +51,8 @@ def _is_ours(filename: str) -> bool:
 def _stack(trace: TracebackType | None) -> str:
     """Return the frames from the outermost inwards, ours left out, without their source lines.
 
-    Walking to (file, line, name) costs a hundredth of ``traceback.format_exception``, and reads no file: that would
-    trip the blocking-call detectors of async applications.
+    Walking to (file, line, name) costs a hundredth of ``traceback.format_exception``, and reads no file: that
+    would trip the blocking-call detectors of async applications.
     """
     frames: list[str] = []
     left_out = 0
@@ -59,21 +70,23 @@ def _stack(trace: TracebackType | None) -> str:
 
 
 def _next_in_chain(error: BaseException) -> BaseException | None:
-    cause: BaseException | None = BaseException.__cause__.__get__(error)  # type: ignore[attr-defined]
+    cause: BaseException | None = _get_cause(error)
     if cause is not None:
         return cause
-    if BaseException.__suppress_context__.__get__(error):  # type: ignore[attr-defined]
+    if _get_suppressed(error):
         return None
-    context: BaseException | None = BaseException.__context__.__get__(error)  # type: ignore[attr-defined]
+    context: BaseException | None = _get_context(error)
     return context
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return ``{"type", "message", "stack", "chain"}`` of an exception, its causes and members included. Never raises."""
+    """Return ``{"type", "message", "stack", "chain"}`` of an exception, its causes and members included.
+    Never raises.
+    """
     described: dict[str, Any] = {
         "type": _type_name(error),
         "message": safe_text(lambda: error),
-        "stack": _stack(BaseException.__traceback__.__get__(error)),  # type: ignore[attr-defined]
+        "stack": _stack(_get_traceback(error)),
     }
     chain: list[dict[str, str]] = []
     seen = {id(error)}
@@ -81,11 +94,11 @@ def describe_error(error: BaseException) -> dict[str, Any]:
     while cause is not None and id(cause) not in seen and len(chain) < _CHAIN:
         seen.add(id(cause))
         linked = cause
-        chain.append({"type": _type_name(linked), "message": safe_text(lambda held=linked: held)})  # type: ignore[misc]
+        chain.append({"type": _type_name(linked), "message": safe_text(partial(_itself, linked))})
         cause = _next_in_chain(linked)
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions[: _CHAIN - len(chain)]:
-            chain.append({"type": _type_name(member), "message": safe_text(lambda held=member: held)})  # type: ignore[misc]
+            chain.append({"type": _type_name(member), "message": safe_text(partial(_itself, member))})
     if chain:
         described["chain"] = chain
     return described

@@ -1,4 +1,6 @@
-"""Levels of tools: each tool has a logger of its own, ``toolog.calls.<tool>``, and levels are those of `logging`."""
+"""Levels of tools: each tool has a logger of its own, ``toolog.calls.<tool>``, and levels are those of
+`logging`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from toolog.errors import ConfigError, nearest
 
 ROOT = "toolog.calls"
 NAMES = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
-_rules: list[tuple[str, int]] = []  # set_level(..., tool=glob) in order, for tools that are instrumented later
+_rules: list[
+    tuple[str, int]
+] = []  # set_level(..., tool=glob) in order, for tools that are instrumented later
 _loggers: dict[str, logging.Logger] = {}
 
 logging.getLogger("toolog").addHandler(logging.NullHandler())  # else logging.lastResort prints on stderr
@@ -57,9 +61,9 @@ def tool_logger(tool: str) -> logging.Logger:
 def set_level(level: int | str, tool: str | None = None) -> list[str]:
     """Set the level from which tool calls are recorded, while the program runs.
 
-    ``level``: a name or number of `logging`; ``tool``: a glob over tool names ("payment.*"; also tools that are
-    instrumented later), None for all. Returns the names of the tools it changed. Raises ConfigError for an unknown
-    level. Since 0.1.
+    ``level``: a name or number of `logging`; ``tool``: a glob over tool names ("payment.*"; also tools that
+    are instrumented later), None for all. Returns the names of the tools it changed. Raises ConfigError for
+    an unknown level. Since 0.1.
     """
     number = parse_level(level)
     if tool is None:

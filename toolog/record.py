@@ -1,11 +1,14 @@
-"""The frozen record: a light `logging.LogRecord` that holds raw snapshots privately and shows sanitized views only.
+"""The frozen record: a light `logging.LogRecord` that holds raw snapshots privately and shows sanitized views
+only.
 
-A `ToolRecord` is made on the caller's thread from what is already bytes, so making one costs a few attribute writes.
-Its document is assembled later, once, by whoever first needs it: the handler's worker for whole batches, or a
-formatter at once. It is two MessagePack fragments: the *head* (the record's own facts: ids, times, level, never
-scanned) and the *tail* (content: arguments, result, error, output, tags, messages), which the sanitizer reads.
+A `ToolRecord` is made on the caller's thread from what is already bytes, so making one costs a few attribute
+writes. Its document is assembled later, once, by whoever first needs it: the handler's worker for whole
+batches, or a formatter at once. It is two MessagePack fragments: the *head* (the record's own facts: ids,
+times, level, never scanned) and the *tail* (content: arguments, result, error, output, tags, messages), which
+the sanitizer reads.
 
-A formatter of anybody's that asks for ``record.__dict__``, ``getMessage()`` or ``repr`` gets the sanitized document.
+A formatter of anybody's that asks for ``record.__dict__``, ``getMessage()`` or ``repr`` gets the sanitized
+document.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ _INFO = 20
 _DURATION = b"\xabduration_ms\xcb"
 # One bytes.__mod__ costs half of joining the same pieces.
 _FACTS = (
-    b"%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b%b\xa7process%b"
+    b"%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ"
+    b"\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b%b\xa7process%b"
 )
 _SUCCESS = _FACTS + _DURATION + b"%b%b"
 _CONTENT = b"\xa5input%b\xa6output%b%b"
@@ -77,6 +81,13 @@ _SMALL = [number.to_bytes(1) for number in range(128)]
 """Integers below 128 are their own MessagePack."""
 
 
+_NOTHING: dict[str, Any] = {
+    "args": None, "pathname": "", "filename": "", "module": "", "lineno": 0, "funcName": None,
+    "exc_info": None, "exc_text": None, "stack_info": None, "thread": None, "processName": "MainProcess",
+}  # fmt: skip
+"""What a LogRecord has and a tool call's has not: no formatter may miss it."""
+
+
 class _Standard:
     """A standard attribute of a LogRecord, computed when somebody asks for it; assigning one replaces it.
 
@@ -93,8 +104,8 @@ class _Standard:
 class ToolRecord(logging.LogRecord):
     """One event of toolog on its way through `logging`.
 
-    ``toolog_event`` is the event's name; ``toolog_sanitizer`` the sanitizer that a filter stamped on it, if any.
-    What most records never need is a class-level default, so that making one writes few attributes.
+    ``toolog_event`` is the event's name; ``toolog_sanitizer`` the sanitizer that a filter stamped on it, if
+    any. What most records never need is a class-level default, so that making one writes few attributes.
     """
 
     sealer: ClassVar[Callable[[ToolRecord], bytes] | None] = None
@@ -106,9 +117,15 @@ class ToolRecord(logging.LogRecord):
     _head_count: int = 0
 
     def __init__(
-        self, call: Call | None, event: str, levelno: int, status: str | None, duration: int | None, tail: bytes,
+        self,
+        call: Call | None,
+        event: str,
+        levelno: int,
+        status: str | None,
+        duration: int | None,
+        tail: bytes,
         count: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make the record of a call; ``tail`` holds its ``count`` packed content pairs beside ``input``.
 
         ``duration`` is nanoseconds, None for a start. Records without a call are made by `make_record`.
@@ -121,7 +138,7 @@ class ToolRecord(logging.LogRecord):
         self._tail = tail
         self._tail_count = count
 
-    # -- assembling ---------------------------------------------------------------------------------------------
+    # -- assembling ------------------------------------------------------------------------------------------
 
     def tail(self) -> tuple[bytes, int]:
         """Return the raw content as MessagePack pairs, and their number. Only a sanitizer may look at it."""
@@ -165,7 +182,7 @@ class ToolRecord(logging.LogRecord):
             count += 1
         return _COUNTS[head_count + count] + head + tail
 
-    # -- sanitized views ----------------------------------------------------------------------------------------
+    # -- sanitized views -------------------------------------------------------------------------------------
 
     def sealed(self) -> bytes:
         """Return the sanitized document as MessagePack bytes; made once, then kept."""
@@ -183,7 +200,7 @@ class ToolRecord(logging.LogRecord):
         document: dict[str, Any] = ormsgpack.unpackb(self.sealed())
         return document
 
-    def getMessage(self) -> str:  # noqa: N802 - logging's name
+    def getMessage(self) -> str:
         """Return one readable line about the event, sanitized."""
         document = self.document()
         if document.get("message") is not None:
@@ -192,7 +209,9 @@ class ToolRecord(logging.LogRecord):
         if "tool_name" in document:
             parts.append(document["tool_name"])
         if isinstance(document.get("input"), dict):
-            parts.append("(" + ", ".join(f"{key}={value!r:.80}" for key, value in document["input"].items()) + ")")
+            parts.append(
+                "(" + ", ".join(f"{key}={value!r:.80}" for key, value in document["input"].items()) + ")"
+            )
         if "duration_ms" in document:
             parts.append(f"{document['duration_ms']:.3f} ms")
         if document.get("error"):
@@ -205,14 +224,22 @@ class ToolRecord(logging.LogRecord):
         process = document.get("process") or {}
         seconds = _seconds(document["timestamp"])
         return {
-            "name": self._logger_name(), "msg": self.getMessage(), "args": None, "levelname": logging.getLevelName(self.levelno),
-            "levelno": self.levelno, "pathname": "", "filename": "", "module": "", "lineno": 0, "funcName": None,
-            "exc_info": None, "exc_text": None, "stack_info": None, "created": seconds,
-            "msecs": (seconds - int(seconds)) * 1000, "relativeCreated": (seconds - _STARTED) * 1000,
-            "thread": None, "threadName": process.get("thread"), "processName": "MainProcess",
-            "process": process.get("pid"), "taskName": process.get("task"), "trace_id": document.get("trace_id", ""),
-            "span_id": document.get("span_id", ""), "tool_name": document.get("tool_name", ""), "toolog": document,
-        }  # fmt: skip
+            **_NOTHING,
+            "name": self._logger_name(),
+            "msg": self.getMessage(),
+            "levelname": logging.getLevelName(self.levelno),
+            "levelno": self.levelno,
+            "created": seconds,
+            "msecs": (seconds - int(seconds)) * 1000,
+            "relativeCreated": (seconds - _STARTED) * 1000,
+            "threadName": process.get("thread"),
+            "process": process.get("pid"),
+            "taskName": process.get("task"),
+            "trace_id": document.get("trace_id", ""),
+            "span_id": document.get("span_id", ""),
+            "tool_name": document.get("tool_name", ""),
+            "toolog": document,
+        }
 
     def _logger_name(self) -> str:
         given = _real_dict(self).get("name")
@@ -220,7 +247,9 @@ class ToolRecord(logging.LogRecord):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """The attributes that a formatter sees: the standard ones, sanitized, and ``toolog``, the whole document."""
+        """The attributes that a formatter sees: the standard ones, sanitized, and ``toolog``, the whole
+        document.
+        """
         added = {key: value for key, value in _real_dict(self).items() if not key.startswith("_")}
         return {**self._standard(), **added}
 
@@ -228,7 +257,8 @@ class ToolRecord(logging.LogRecord):
         return f"<ToolRecord {self.toolog_event} {self.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy or a pickle (QueueHandler, SocketHandler) leaves this process's care: it carries sanitized data only.
+        # A copy or a pickle (QueueHandler, SocketHandler) leaves this process's care: it carries sanitized
+        # data only.
         return logging.makeLogRecord, (dict(self.__dict__),)
 
 
@@ -252,6 +282,7 @@ class SuccessRecord(ToolRecord):
         self._output = output
 
     def tail(self) -> tuple[bytes, int]:
+        """Return what `ToolRecord.tail` does; input and output are packed at once where both are flat."""
         call, output = self._call, self._output
         bag = call.bag
         if type(call.input) is not bytes and type(output) is not bytes:
@@ -269,6 +300,7 @@ class SuccessRecord(ToolRecord):
         return tail, 2 + bag.count
 
     def assemble(self, tail: bytes, count: int, masked: dict[str, int] | None = None) -> bytes:
+        """Return what `ToolRecord.assemble` does."""
         if masked is not None:
             return super().assemble(tail, count, masked)
         call = self._call
@@ -285,9 +317,8 @@ class SuccessRecord(ToolRecord):
 
 
 for _name in (
-    "name", "msg", "args", "levelname", "pathname", "filename", "module", "lineno", "funcName", "exc_info", "exc_text",
-    "stack_info", "created", "msecs", "relativeCreated", "thread", "threadName", "processName", "process", "taskName",
-    "trace_id", "span_id", "tool_name", "toolog",
+    *_NOTHING, "name", "msg", "levelname", "created", "msecs", "relativeCreated", "threadName", "process",
+    "taskName", "trace_id", "span_id", "tool_name", "toolog",
 ):  # fmt: skip
     setattr(ToolRecord, _name, _Standard(_name))
 
@@ -313,8 +344,9 @@ def make_record(
 ) -> ToolRecord:
     """Make a record of any event that is not a call's own: an instance, a log line, an evaluation, a loss.
 
-    ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer must read,
-    ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default: now).
+    ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer
+    must read, ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default:
+    now).
     """
     record = ToolRecord(None, event, levelno, None, None, b"", 0)
     record.name = logger
@@ -358,7 +390,7 @@ _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {
 
 
 def record_from_log(line: logging.LogRecord) -> ToolRecord:
-    """Return the ``log`` event of an application's log line; call it on the thread that logged. Never raises."""
+    """Return the ``log`` event of an application's log line, on the thread that logged. Never raises."""
     attributes = {key: value for key, value in line.__dict__.items() if key not in _OWN}
     error = None
     if line.exc_info and isinstance(line.exc_info, tuple) and line.exc_info[1] is not None:

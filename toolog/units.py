@@ -30,7 +30,9 @@ def _split(text: str) -> tuple[float, str]:
     return float(stripped[:end].replace("_", "").replace(",", "")), stripped[end:].strip().lower()
 
 
-def _parse(value: object, units: dict[str, float] | dict[str, int], where: str, what: str, example: str) -> float:
+def _parse(
+    value: object, units: dict[str, float] | dict[str, int], where: str, what: str, example: str
+) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise ConfigError(f"{where}: {value!r} is no {what}; write for example {example}")
     try:

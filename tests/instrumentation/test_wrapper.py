@@ -20,6 +20,7 @@ from toolog.settings import capture
 
 @pytest.fixture
 def seen() -> Iterator[Collector]:
+    """What arrived at toolog.calls."""
     with collecting() as collector:
         yield collector
 
@@ -129,7 +130,7 @@ def test_a_call_inside_a_call_is_its_child(seen: Collector) -> None:
 
 
 def test_only_the_outermost_call_of_a_package(seen: Collector) -> None:
-    """With nested=False, what a package calls inside itself is no record; another package's call is a child."""
+    """With nested=False, a package's calls inside itself are no records; another package's are children."""
     deep = wrap(add, "deep", package="shop", nested=False)
     other = wrap(lambda: deep(1), "other", package="bank", nested=False)
     wrap(lambda: (deep(1), other()), "outer", package="shop", nested=False)()

@@ -18,6 +18,7 @@ MAIL = "dana.invented" + "@" + "example.com"
 
 
 def records(*values: Any) -> list[ToolRecord]:
+    """Return the records of a tool that was called with each value and gave it back."""
     with collecting() as seen:
         tool = wrap(lambda value: value, "echo")
         for value in values:

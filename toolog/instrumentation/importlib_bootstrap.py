@@ -1,11 +1,11 @@
 """The wrapper around a tool's function: the hot path.
 
-The file's name is on purpose: ``warnings.warn(stacklevel=2)`` and logging's ``findCaller`` skip frames whose file name
-contains both "importlib" and "_bootstrap". So the one Python frame that wrapping adds is not blamed for a tool's
-warnings and log lines (see docs/decisions/wrapper-frame.md).
+The file's name is on purpose: ``warnings.warn(stacklevel=2)`` and logging's ``findCaller`` skip frames whose
+file name contains both "importlib" and "_bootstrap". So the one Python frame that wrapping adds is not blamed
+for a tool's warnings and log lines (see docs/decisions/wrapper-frame.md).
 
-What the wrapper must keep: the tool's own result and exception pass through, the very same objects; nothing of ours
-raises; one call gives one record.
+What the wrapper must keep: the tool's own result and exception pass through, the very same objects; nothing
+of ours raises; one call gives one record.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from toolog.call import Call, Plan
 from toolog.context import HOLD, Mode, current, pop
+from toolog.counters import contain
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, wanted
@@ -26,12 +27,12 @@ from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
 from toolog.snapshot.flat import hold, is_flat, pack_held
-from toolog.counters import contain
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
 LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType})
-"""Results that are still to run: their record ends with them. Decided by the result, never by the function."""
+"""Results that are still to run: their record ends with them. Decided by the result, never by the function.
+"""
 
 DEBUG, INFO = 10, 20
 
@@ -51,12 +52,17 @@ def make_wrapper(plan: Plan) -> Wrapper:
             if enabled(INFO) or wanted(plan):
                 parent = get()
                 if parent is None or not (
-                    (parent.plan.package is package and package is not None) or (parent.muted and reentered(parent))
+                    (parent.plan.package is package and package is not None)
+                    or (parent.muted and reentered(parent))
                 ):
                     call = Call(plan, parent)
                     call.wall = time_ns()
                     tail = None if kwargs else tails.get(len(args))
-                    named = dict(zip(names, args + tail)) if tail is not None else by_name(args, kwargs)
+                    named = (
+                        dict(zip(names, args + tail, strict=False))
+                        if tail is not None
+                        else by_name(args, kwargs)
+                    )
                     if is_flat(named):
                         call.input = named
                     else:

@@ -1,7 +1,9 @@
-"""The cheapest true snapshot: a value of a few scalars is held as it is, or as a shallow copy, and packed later.
+"""The cheapest true snapshot: a value of a few scalars is held as it is, or as a shallow copy, and packed
+later.
 
-Strings, numbers, booleans and None never change, so a dict of them needs only a copy of the dict itself (80 ns; packing
-it costs 500). Most arguments and many results are of that kind. Whatever else there is, is packed at once.
+Strings, numbers, booleans and None never change, so a dict of them needs only a copy of the dict itself (80
+ns; packing it costs 500). Most arguments and many results are of that kind. Whatever else there is, is packed
+at once.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def is_flat(value: dict[Any, Any]) -> bool:
 
 
 def hold(value: Any, path: str) -> tuple[Held, dict[str, dict[str, Any]] | None]:
-    """Return a snapshot of any value, and what was cut from it for size (see ``snapshot.pack_cut``). Never raises."""
+    """Return a snapshot of any value, and what was cut from it for size (see ``snapshot.pack_cut``). Never
+    raises.
+    """
     kind = type(value)
     if kind is dict:
         try:
@@ -44,9 +48,9 @@ def hold(value: Any, path: str) -> tuple[Held, dict[str, dict[str, Any]] | None]
             pass
     elif kind is str:
         if len(value) <= _MOST_TEXT:
-            return value, None  # type: ignore[no-any-return]
+            return value, None
     elif kind is int or kind is bool or value is None:
-        return value, None  # type: ignore[no-any-return]
+        return value, None
     return pack_cut(value, path)
 
 
