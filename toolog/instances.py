@@ -12,6 +12,7 @@ known.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import os
@@ -36,7 +37,7 @@ _namespace = type.__dict__["__dict__"].__get__
 
 
 class _Ref(weakref.ref[Any]):
-    """A weak reference that knows the id it stands under; its callback only pops a dict item, safe inside the
+    """A weak reference that knows the id it stands under; its callback only moves a dict item, safe inside the
     GC."""
 
     __slots__ = ("key",)
@@ -93,6 +94,10 @@ _building: dict[int, Known] = {}
 _lineage: dict[tuple[str, str, str], str] = {}
 MAX_LINEAGE = 4096
 _live: dict[str, int] = {}
+_gone: dict[int, Known] = {}
+"""The last objects that ended: one in a cycle loses its weak references before its ``__del__`` runs, which
+may call a tool once more."""
+MAX_GONE = 256
 
 
 def _forget(ref: weakref.ref[Any]) -> None:
@@ -101,6 +106,12 @@ def _forget(ref: weakref.ref[Any]) -> None:
     if known is not None and known.ref is ref:
         del _known[key]
         _live.pop(known.instance_id, None)
+        while len(_gone) >= MAX_GONE:
+            try:
+                del _gone[next(iter(_gone))]
+            except (KeyError, RuntimeError, StopIteration):  # another thread was faster
+                break
+        _gone[key] = known
 
 
 def _after_fork() -> None:
@@ -228,6 +239,10 @@ def _wants_config(cls: type) -> bool:
 
 def _meet(instance: Any) -> Known:
     """Learn of an object that existed before: its configuration is what its state shows."""
+    if gc.is_finalized(instance):
+        ended = _gone.get(id(instance))
+        if ended is not None and ended.type_id == id(type(instance)):
+            return ended  # its own __del__ calls: it is the object it was
     known = Known(instance, None)
     if _wants_config(type(instance)):
         known.config = pack(_state_config(instance))

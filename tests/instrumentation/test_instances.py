@@ -202,6 +202,29 @@ def test_no_object_is_kept_alive(seen: Collector) -> None:
     assert gone() is None
 
 
+def test_a_finalizer_of_an_object_in_a_cycle_calls_on_the_same_instance(seen: Collector) -> None:
+    """The collector takes the weak references first; what ``__del__`` calls still belongs to the object."""
+
+    class Connection:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def close(self) -> None:
+            pass
+
+        def __del__(self) -> None:
+            self.close()
+
+    instrument(Connection)
+    opened = Connection()
+    opened.close()
+    del opened
+    gc.collect()
+    told = [item["instance_id"] for item in instances(seen)]
+    first, second = calls(seen)
+    assert told == [first["instance_id"]] == [second["instance_id"]]
+
+
 @pytest.mark.parametrize("how", ["class", "setting"])
 def test_a_configuration_can_be_left_out(seen: Collector, how: str) -> None:
     """`serializable = False` on a class, or capture_config=False, leaves it out; the instance is still

@@ -84,15 +84,18 @@ def test_undo_leaves_every_namespace_exactly_as_it_was(seen: Collector, target: 
 
 @pytest.mark.parametrize(
     "targets",
-    [[Base], [Sub], [Base, Sub], [Sub, Base], [Base, Sub, "instance"], ["instance", Sub], ["instance"]],
-)
+    [
+        [Base], [Sub], [Base, Sub], [Sub, Base], [Base, Sub, "instance"], ["instance", Sub], ["instance"],
+        ["instance", Base], ["instance", Base, "method"], [Sub, "method", Base.run, "instance", Base],
+    ],
+)  # fmt: skip
 def test_base_subclass_and_instance_together_make_one_record_a_call(
     seen: Collector, targets: list[Any]
 ) -> None:
     """However many targets cover a tool, and with super() in the chain, a call is one record."""
     thing = Sub()
     for target in targets:
-        instrument(thing if target == "instance" else target)
+        instrument({"instance": thing, "method": thing.run}.get(target) or target)
     assert thing.run(1) == 2
     (record,) = calls(seen)
     assert (record["tool_name"], record["input"], record["output"]) == ("Sub.run", {"n": 1}, 2)

@@ -76,21 +76,25 @@ def make_gate(choices: Sequence[tuple[Gate, Wrapper]]) -> Wrapper:
 
 
 def make_super_gate(
-    record: Wrapper, identify: Callable[[Any], bytes | None], overriding: Sequence[Plan]
+    record: Wrapper, identify: Callable[[Any], bytes | None], overriding: Sequence[dict[int, Plan]]
 ) -> Wrapper:
     """Return a wrapper for a method that instrumented subclasses override.
 
     When an override calls ``super()``, the call is part of the override's own: one record for the chain. Any
-    other call, and so true recursion, is recorded.
+    other call, and so true recursion, is recorded. ``overriding``: the plans of each overriding method by
+    their id, kept up to date by whoever changes them.
     """
-    plans = {id(plan) for plan in overriding}
 
     def toolog_super(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         scope = current.get()
-        if scope is not None and id(scope.plan) in plans and isinstance(scope, Call):
-            inside = scope.instance
-            if inside is None or inside == identify(instance):
-                return wrapped(*args, **kwargs)
+        if isinstance(scope, Call):
+            key = id(scope.plan)
+            for plans in overriding:
+                if key in plans:
+                    inside = scope.instance
+                    if inside is None or inside == identify(instance):
+                        return wrapped(*args, **kwargs)
+                    break
         return record(wrapped, instance, args, kwargs)
 
     return toolog_super

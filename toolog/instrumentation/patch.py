@@ -54,7 +54,9 @@ class Grant:
 class Spot:
     """One name in one namespace, and what stands there instead of ``raw``."""
 
-    __slots__ = ("__weakref__", "attribute", "grants", "holder", "overriding", "placings", "raw", "switches")
+    __slots__ = (
+        "__weakref__", "attribute", "grants", "holder", "overriding", "placings", "plans", "raw", "switches",
+    )  # fmt: skip
 
     def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
         self.holder = holder
@@ -63,6 +65,7 @@ class Spot:
         self.placings: list[Any] = []
         self.switches: list[list[bool]] = []
         self.grants: list[Grant] = []
+        self.plans: dict[int, Plan] = {}  # of the grants; read live by the wrappers of what this one overrides
         self.overriding: weakref.WeakSet[Spot] = weakref.WeakSet()
 
     @property
@@ -111,8 +114,15 @@ class Spot:
             wrapper = make_gate(
                 [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
             )
-        plans = [grant.plan for spot in self.overriding for grant in spot.grants]
+        plans = [spot.plans for spot in self.overriding]
         return make_super_gate(wrapper, identify, plans) if plans else wrapper
+
+    def note_plans(self) -> None:
+        """Keep ``plans`` in step with the grants."""
+        now = {id(grant.plan): grant.plan for grant in self.grants}
+        self.plans.update(now)
+        for key in [key for key in self.plans if key not in now]:
+            del self.plans[key]
 
 
 def namespace(holder: Any) -> Any:
@@ -169,6 +179,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
     claim = Grant(owner, tool, make_plan(tool, spot.raw), rank)
     before = _decisive(spot)
     spot.grants.append(claim)
+    spot.note_plans()
     try:
         if fresh or _decisive(spot) != before:
             spot.place(spot.compose())
@@ -176,6 +187,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
                 repair_aliases([spot])
     except TypeError as error:
         spot.grants.remove(claim)
+        spot.note_plans()
         return f"cannot be patched: {error}"
     if is_class(tool.holder):
         for cls in (tool.holder, *all_subclasses(tool.holder)):
@@ -237,6 +249,7 @@ def release(owner: object, spots: Iterable[Spot]) -> list[str]:
     for spot in spots:
         before = _decisive(spot)
         spot.grants = [grant for grant in spot.grants if grant.owner is not owner]
+        spot.note_plans()
         if spot.grants:
             if _decisive(spot) != before and spot.current() is spot.placed:
                 spot.place(spot.compose())
