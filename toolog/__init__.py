@@ -58,18 +58,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_WHERE = {
-    "ArgumentsInvalid": "errors", "AttemptsExhausted": "errors", "CallDepthExceeded": "errors", "ConfigError": "errors",
-    "ContextRejected": "errors", "GuardError": "errors", "Instrumentation": "instrumentation",
-    "RecordInvalid": "errors", "Sanitizer": "sanitize", "SchemaError": "errors", "SegmentCorrupt": "errors",
-    "SerializationError": "errors", "SinkError": "errors", "SinkRejected": "errors", "SinkUnavailable": "errors",
-    "SpoolError": "errors", "SpoolFull": "errors", "ToolTimeout": "errors", "ToologError": "errors",
-    "ToologHandler": "handler", "UnknownTool": "errors", "attach": "context", "bind": "context", "carrier": "context",
-    "configure": "profiles", "dict_config": "profiles", "flush": "handler", "instrument": "autoconfigure",
-    "instrument_threads": "instrumentation.threads", "recreate": "instances", "session": "context",
-    "set_level": "levels", "stats": "handler", "tool": "autoconfigure", "uninstrument": "instrumentation",
-    "validate": "schema",
+_NAMES = {
+    "autoconfigure": ("instrument", "tool",),
+    "context": ("attach", "bind", "carrier", "session",),
+    "errors": (
+        "ArgumentsInvalid", "AttemptsExhausted", "CallDepthExceeded", "ConfigError", "ContextRejected",
+        "GuardError", "RecordInvalid", "SchemaError", "SegmentCorrupt", "SerializationError", "SinkError",
+        "SinkRejected", "SinkUnavailable", "SpoolError", "SpoolFull", "ToolTimeout", "ToologError",
+        "UnknownTool",
+    ),
+    "handler": ("ToologHandler", "flush", "stats",),
+    "instances": ("recreate",),
+    "instrumentation": ("Instrumentation", "uninstrument",),
+    "instrumentation.threads": ("instrument_threads",),
+    "levels": ("set_level",),
+    "profiles": ("configure", "dict_config",),
+    "sanitize": ("Sanitizer",),
+    "schema": ("validate",),
 }  # fmt: skip
+"""Which module holds which public names."""
+_WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ArgumentsInvalid",
