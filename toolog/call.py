@@ -18,10 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
-from toolog.context import EMPTY, Mode, Place, Scope, getrandbits
+from toolog.context import EMPTY, Mode, Place, Scope, getrandbits, quiet_repr
 from toolog.levels import level_name, tool_logger
 from toolog.settings import capture
-from toolog.snapshot import pack
+from toolog.snapshot import pack, shapes
 from toolog.snapshot.flat import Held, pack_held
 
 SCHEMA_VERSION = "1.0"
@@ -33,6 +33,7 @@ _running_loop = asyncio._get_running_loop
 _current_task = asyncio.tasks.current_task
 _SHORT = [bytes([0xA0 + length]) for length in range(32)]
 """The head of a MessagePack string below 32 bytes."""
+shapes.ask_repr = quiet_repr
 
 
 class Plan(Place):

@@ -11,6 +11,7 @@ import os
 import random
 import re
 import sys
+from collections.abc import Mapping
 from contextvars import ContextVar, Token, copy_context
 from threading import get_ident
 from types import TracebackType
@@ -145,6 +146,31 @@ def mute() -> None:
     current.set(scope)
 
 
+class quiet:  # reads as a verb in `with`
+    """A block whose calls and log lines on this thread are our own doing: counted, not recorded.
+
+    ``scope`` is what the block stands in (None: in nothing).
+    """
+
+    __slots__ = ("_scope", "_token")
+
+    def __init__(self, scope: Scope | None) -> None:
+        self._scope = Scope(scope)
+        self._scope.muted = get_ident()
+
+    def __enter__(self) -> None:
+        self._token = push(self._scope)
+
+    def __exit__(self, *error: object) -> None:
+        pop(self._token)
+
+
+def quiet_repr(value: Any) -> str:
+    """Return ``repr(value)``; tools that the value's own code calls on the way are not recorded."""
+    with quiet(current.get()):
+        return repr(value)
+
+
 def is_ours() -> bool:
     """Whether the code that runs now is our own thread or our own recording, not the application's."""
     scope = current.get()
@@ -272,7 +298,7 @@ def carrier() -> dict[str, str]:
     return sent
 
 
-def attach(carrier: dict[str, str] | None, /) -> Binding:
+def attach(carrier: Mapping[str, str] | None, /) -> Binding:
     """Continue a context that `carrier` described: ``with toolog.attach(message["toolog"]): ...``.
 
     Takes any mapping with ``traceparent`` and ``baggage`` (HTTP headers, MCP's ``_meta``); what is missing or
@@ -281,7 +307,8 @@ def attach(carrier: dict[str, str] | None, /) -> Binding:
 
     def make() -> Scope:
         scope = Scope(current.get())
-        found = {str(key).lower(): str(value) for key, value in (carrier or {}).items()}
+        given = carrier.items() if isinstance(carrier, Mapping) else ()  # from outside: it may be anything
+        found = {str(key).lower(): str(value) for key, value in given}
         parent = _TRACEPARENT.match(found.get("traceparent", "").strip())
         if parent and parent[1].strip("0") and parent[2].strip("0"):
             scope.trace, scope.span = parent[1].encode(), parent[2].encode()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import toolog.sanitize.seal  # noqa: F401 - teaches ToolRecord to seal itself
-from toolog.context import Scope, current
+from toolog.context import Scope, current, quiet
 from toolog.counters import contain
 from toolog.levels import ROOT, level_name, parse_level, tool_logger
 from toolog.record import ToolRecord, make_record
@@ -73,7 +73,8 @@ def emit_event(
         if logger.isEnabledFor(number):
             scope = current.get() if scope is None else scope
             record = make_record(event, number, logger=logger.name, facts=facts, content=content, scope=scope)
-            deliver(logger, record)
+            with quiet(current.get()):
+                deliver(logger, record)
     except Exception as error:
         contain("emit", error)
 

@@ -37,7 +37,7 @@ _namespace = type.__dict__["__dict__"].__get__
 
 
 class _Ref(weakref.ref[Any]):
-    """A weak reference that knows the id it stands under; its callback only moves a dict item, safe inside the
+    """A weak reference that knows the id it stands under; its callback only moves a dict item, safe in the
     GC."""
 
     __slots__ = ("key",)

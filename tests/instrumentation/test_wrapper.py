@@ -15,6 +15,7 @@ import toolog
 from tests.helpers import Collector, collecting, wrap
 from toolog.call import refresh_plans
 from toolog.context import current
+from toolog.emit import emit_event
 from toolog.settings import capture
 
 
@@ -238,6 +239,72 @@ def test_a_handler_that_calls_tools_is_not_recorded() -> None:
         tool(1)
         assert len(calling.records) == 1
     assert toolog.stats()["reentrant"] == before + 1
+
+
+def test_a_handler_that_calls_tools_at_the_start_of_a_call_does_not_recurse() -> None:
+    """At level DEBUG, and for the record of an instance, the handler's own calls are counted, too."""
+    tool = wrap(add)
+
+    class Calling(Collector):
+        def emit(self, record: logging.LogRecord) -> None:
+            super().emit(record)
+            if len(self.records) < 20:
+                tool(len(self.records))
+
+    before = toolog.stats()["reentrant"]
+    with collecting(logging.DEBUG):
+        calling = Calling()
+        logging.getLogger("toolog.calls").handlers[:] = [calling]
+        tool(1)
+        emit_event("evaluation", content={"passed": True})
+        assert [record.toolog_event for record in calling.records] == [
+            "tool_call_start", "tool_call_success", "evaluation",
+        ]  # fmt: skip
+    assert toolog.stats()["reentrant"] == before + 3
+
+
+def test_a_repr_that_calls_tools_while_its_value_is_recorded_is_not_recorded(
+    seen: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a listed type's repr calls is our own doing, in the arguments as in the result."""
+    inner = wrap(add, "inner")
+
+    class Order:
+        def __repr__(self) -> str:
+            return f"Order {inner(1)}"
+
+    monkeypatch.setattr(capture, "repr_types", ("*.Order",))
+    before = toolog.stats()["reentrant"]
+    wrap(lambda order: order, "outer")(Order())
+    assert seen.only()["input"] == {"order": "Order 3"}
+    assert toolog.stats()["reentrant"] == before + 2
+
+
+@pytest.mark.parametrize("raising", [False, True])
+def test_ctrl_c_while_a_call_is_recorded_leaves_its_scope(raising: bool) -> None:
+    """A KeyboardInterrupt in a handler is the application's; later calls are recorded as ever."""
+
+    class Interrupted(Collector):
+        def emit(self, record: logging.LogRecord) -> None:
+            super().emit(record)
+            if len(self.records) == 1:
+                raise KeyboardInterrupt
+
+        def handleError(self, record: logging.LogRecord) -> None:
+            raise
+
+    def tool(fails: bool) -> None:
+        if fails:
+            raise ValueError
+
+    with collecting():
+        interrupted = Interrupted()
+        logging.getLogger("toolog.calls").handlers[:] = [interrupted]
+        with pytest.raises(KeyboardInterrupt):
+            wrap(tool)(raising)
+        assert current.get() is None
+        assert wrap(add)(1) == 3
+        assert len(interrupted.records) == 2
 
 
 def test_a_handler_that_raises_does_not_reach_the_caller() -> None:

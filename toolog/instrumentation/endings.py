@@ -11,7 +11,7 @@ import ormsgpack
 
 from toolog import context
 from toolog.call import Call, Plan
-from toolog.context import NOWHERE, Scope
+from toolog.context import NOWHERE, Scope, quiet
 from toolog.counters import contain, count
 from toolog.emit import deliver, level_of
 from toolog.errors import CallDepthExceeded
@@ -31,7 +31,8 @@ def start(call: Call) -> None:
         if call.plan.enabled(level):
             tail, number = _content(call, {})
             record = ToolRecord(call, "tool_call_start", level, None, None, tail, number)
-            deliver(call.plan.logger, record)
+            with quiet(call):  # a handler that calls tools would else begin calls without end
+                deliver(call.plan.logger, record)
     except Exception as error:
         contain("record", error)
 

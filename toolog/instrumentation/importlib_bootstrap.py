@@ -85,8 +85,10 @@ def make_wrapper(plan: Plan) -> Wrapper:
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            fail(call, error)
-            pop(token)
+            try:
+                fail(call, error)
+            finally:
+                pop(token)
             raise
         duration = perf_counter_ns() - call.started
         try:
@@ -110,10 +112,12 @@ def make_wrapper(plan: Plan) -> Wrapper:
             if HOLD:
                 held = copy_context()  # noqa: F841 - holding it is its purpose, see context.push
             back(token)
-        except Exception as trouble:
+        except BaseException as trouble:
             call.muted = 0
-            contain("record", trouble)
             pop(token)
+            if not isinstance(trouble, Exception):  # Ctrl-C while we recorded is the application's
+                raise
+            contain("record", trouble)
         return result
 
     return toolog_wrapper

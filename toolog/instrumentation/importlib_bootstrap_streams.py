@@ -148,8 +148,10 @@ class GeneratorProxy(Lazy):
         try:
             item = self._toolog_inner.send(None)
         except BaseException as error:
-            self._toolog_raised(error)
-            pop(token)
+            try:
+                self._toolog_raised(error)
+            finally:
+                pop(token)
             raise
         self._toolog_scope = scope = _get() or self._toolog_call
         if self._toolog_items is not None:
@@ -219,8 +221,10 @@ class CoroutineProxy(Lazy):
                 pop(token)
             raise
         except BaseException as error:
-            self._toolog_raised(error)
-            pop(token)
+            try:
+                self._toolog_raised(error)
+            finally:
+                pop(token)
             raise
         self._toolog_scope = _get() or self._toolog_call
         if HOLD:

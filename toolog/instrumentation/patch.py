@@ -65,7 +65,7 @@ class Spot:
         self.placings: list[Any] = []
         self.switches: list[list[bool]] = []
         self.grants: list[Grant] = []
-        self.plans: dict[int, Plan] = {}  # of the grants; read live by the wrappers of what this one overrides
+        self.plans: dict[int, Plan] = {}  # of the grants; read live below
         self.overriding: weakref.WeakSet[Spot] = weakref.WeakSet()
 
     @property

@@ -139,7 +139,9 @@ def returned(call: Call, stop: StopIteration) -> bool:
                 call.muted = 0
                 return False
         succeed(call, value, duration)
-    except Exception as trouble:
+    except BaseException as trouble:
         call.muted = 0
+        if not isinstance(trouble, Exception):  # Ctrl-C while we recorded is the application's
+            raise
         contain("stream", trouble)
     return False

@@ -145,9 +145,13 @@ def _is_secret(mro: tuple[type, ...]) -> bool:
     return any(state.type_name(cls).rpartition(".")[2].startswith(("Secret", "_Secret")) for cls in mro)
 
 
+ask_repr: Callable[[Any], str] = repr
+"""How a listed type's `repr` is asked; capture sees to it that tools called there are not recorded."""
+
+
 def _asked_repr(value: Any, name: str) -> Shape:
     try:
-        text = repr(value)
+        text = ask_repr(value)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
