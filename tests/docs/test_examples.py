@@ -1,7 +1,8 @@
 """Every example in README.md and docs/ runs, and every link in them leads somewhere.
 
-A fenced block marked `python` is run; the blocks of one page share their names, in order, in a fresh process
-and an empty folder. `toml` and `json` blocks are parsed. Other blocks (`sh`, `text`) are for reading.
+A fenced block marked `python` is run, and what it shows after a prompt is compared; the blocks of one page
+share their names, in order, in a fresh process and an empty folder. `toml` and `json` blocks are parsed.
+Other blocks (`sh`, `text`) are for reading.
 """
 
 from __future__ import annotations
@@ -28,13 +29,25 @@ def blocks_of(page: Path, kind: str) -> list[str]:
     return [text for found, text in FENCE.findall(page.read_text("utf-8")) if found == kind]
 
 
+def as_code(block: str) -> str:
+    """Return a block as code of a script; one with prompts also compares what it shows."""
+    if not block.startswith(">>>"):
+        return block
+    return (
+        "import doctest\n"
+        f"example = doctest.DocTestParser().get_doctest({block!r}, globals(), 'example', None, 0)\n"
+        "doctest.DebugRunner().run(example, clear_globs=False)\n"
+        "globals().update(example.globs)\n"
+    )
+
+
 @pytest.mark.parametrize(
     "name", [name for name, page in zip(NAMES, PAGES, strict=True) if blocks_of(page, "python")]
 )
 def test_python_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
     """The python blocks of a page run one after the other, without an error."""
     script = tmp_path / "example.py"
-    script.write_text("\n\n".join(blocks_of(ROOT / name, "python")), "utf-8")
+    script.write_text("\n\n".join(map(as_code, blocks_of(ROOT / name, "python"))), "utf-8")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TOOLOG_")}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
