@@ -61,3 +61,10 @@ def candidates(words: KeyWords) -> Candidates:
     if _shared is None:
         _shared = Candidates(words)
     return _shared
+
+
+def forget() -> Candidates | None:
+    """Part from the built-in scan; it is made again when it is needed. Answer it."""
+    global _shared
+    parted, _shared = _shared, None
+    return parted

@@ -6,13 +6,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 import re2
 
 from toolog.errors import ConfigError, unknown_key
+from toolog.sanitize import candidates, forks, rules
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.masks import Masks
 from toolog.sanitize.prefilter import Prefilter
@@ -85,10 +85,28 @@ class UserRule:
                 yield start, end, self.name
 
 
-@cache
-def base_prefilter() -> Prefilter:
-    """Answer the prefilter of the built-in rules: made once in a process, when first needed."""
-    return Prefilter()
+class _Shared:
+    """What all policies use together: made once in a process, when first needed."""
+
+    def __init__(self) -> None:
+        self._prefilter: Prefilter | None = None
+        forks.watch(self)
+
+    def prefilter(self) -> Prefilter:
+        """Answer the prefilter of the built-in rules."""
+        made = self._prefilter
+        if made is None:
+            made = self._prefilter = Prefilter()
+        return made
+
+    def after_fork_in_child(self) -> Any:
+        """Part from scans that may be locked for ever."""
+        parted, self._prefilter = self._prefilter, None
+        return parted, rules.forget(), candidates.forget()
+
+
+_shared = _Shared()
+base_prefilter = _shared.prefilter
 
 
 class Policy:
@@ -124,6 +142,16 @@ class Policy:
         self._clean_keys: dict[str, bool] = {}
         self._extended = self._own is not None or bool(self.user_rules)
         self._scan: Callable[[bytes], list[int]] | None = None
+        forks.watch(self)
+
+    def after_fork_in_child(self) -> Any:
+        """Part from scans that may be locked for ever."""
+        parted = self._scan, self._own, self.user_rules, self.named
+        self._scan = None
+        self._own = self._own_prefilter()
+        self.user_rules = _user_rules(self.options.get("rules_add"))
+        self.named = NamedText(self.words)
+        return parted
 
     def _own_prefilter(self) -> Prefilter | None:
         spellings = {text.encode("utf-8", "replace") for text in self.known}
@@ -137,9 +165,12 @@ class Policy:
         scan = self._scan
         if scan is None:
             scan = self._scan = base_prefilter().scan
-        if scan(data):
-            return True
-        return self._extended and self._flags_own(data)
+        inside = forks.inside
+        inside.append(None)
+        try:
+            return bool(scan(data)) or (self._extended and self._flags_own(data))
+        finally:
+            inside.pop()
 
     def _flags_own(self, data: bytes) -> bool:
         if self._own is not None and self._own.scan(data):
@@ -152,10 +183,13 @@ class Policy:
 
     def families(self, text: str) -> list[str]:
         """Answer which finders a text calls for."""
-        found = base_prefilter().families_in(text)
-        if self._own is not None:
-            found = found + self._own.families_in(text)
-        return found
+        inside = forks.inside
+        inside.append(None)
+        try:
+            found = base_prefilter().families_in(text)
+            return found if self._own is None else found + self._own.families_in(text)
+        finally:
+            inside.pop()
 
     def is_clean_key(self, key: str) -> bool:
         """Tell whether the text of a key itself shows nothing; remembered, because keys come again and

@@ -33,6 +33,13 @@ def _vendor_scan() -> Any:
     return re2.compile(("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode(), options)
 
 
+def forget() -> Any:
+    """Part from the scan for vendor keys; it is made again when it is needed. Answer it."""
+    parted = _vendor_scan() if _vendor_scan.cache_info().currsize else None
+    _vendor_scan.cache_clear()
+    return parted
+
+
 _HOOK = re.compile("(?:" + "|".join(path for _, path in HOOKS) + r")([A-Za-z0-9_./@:%=-]{8,}+)")
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
 _PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")

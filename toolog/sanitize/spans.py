@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from toolog.sanitize import forks
 from toolog.sanitize.fold import fold, fold_numbers
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import FINDERS, Span
@@ -22,6 +23,15 @@ def find_spans(policy: Policy, text: str, families: Iterable[str] | None = None)
 
     :param families: what the prefilter saw in the text, when that is known already.
     """
+    inside = forks.inside
+    inside.append(None)
+    try:
+        return _find(policy, text, families)
+    finally:
+        inside.pop()
+
+
+def _find(policy: Policy, text: str, families: Iterable[str] | None) -> list[Span]:
     seen = set(policy.families(text) if families is None else families)
     folded = fold(text)
     numbers = fold_numbers(text)
