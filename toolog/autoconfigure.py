@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from toolog import emit, instrumentation
 from toolog.call import refresh_plans
 from toolog.counters import contain
+from toolog.errors import ConfigError
 from toolog.levels import ROOT
 from toolog.settings import provisional
 from toolog.settings.resolve import apply_capture, resolve
@@ -71,13 +72,16 @@ def bring_up() -> None:
 
     if _is_configured():
         return
+    line = ANNOUNCEMENT
     try:
         profiles.configure()
     except Exception as error:
         contain("autoconfigure", error)
-        return
+        if not isinstance(error, ConfigError):
+            return
+        line = f"toolog: nothing is recorded, as the configuration cannot be used: {error}\n"
     try:
-        sys.stderr.write(ANNOUNCEMENT)
+        sys.stderr.write(line)
     except Exception:
         pass
 

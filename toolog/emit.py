@@ -7,6 +7,8 @@ Capture ends here and shipping begins in a `logging.Handler`; neither imports th
 from __future__ import annotations
 
 import logging
+import os
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -24,17 +26,72 @@ LEVELS = {
 """Default level of each event; ``capture.levels`` overrides."""
 
 first: list[Callable[[], None]] = []
-"""The hook to run before the first record, while there is one."""
+"""The hook to run before the first record, until it has run."""
+
+_claim: list[None] = []
+"""One token: whose ``pop`` gets it runs the hook. No lock, because a hook imports, and a signal handler
+may call a tool."""
+
+_waiting: deque[tuple[logging.Logger, ToolRecord]] = deque()
+"""Records that were made while the hook runs."""
 
 
 def on_first_record(hook: Callable[[], None]) -> None:
     """Run ``hook`` once, before the first record leaves (it may bring up a default configuration)."""
+    _claim[:] = [None]
     first[:] = [hook]
 
 
 def cancel_first_record() -> None:
-    """Forget the hook: somebody configured toolog before the first record."""
-    first.clear()
+    """Forget the hook: somebody configured toolog before the first record. While it runs, nothing happens."""
+    if not is_opening():
+        first.clear()
+
+
+def is_opening() -> bool:
+    """Whether the hook runs just now, so that records wait for its end."""
+    return bool(first) and not _claim
+
+
+def _open(logger: logging.Logger, record: ToolRecord) -> None:
+    """Run the hook, then deliver what waits for it; where another thread runs it, that one delivers."""
+    _waiting.append((logger, record))
+    hooks = first[:]
+    try:
+        if hooks:
+            _claim.pop()
+    except IndexError:
+        pass
+    else:
+        try:
+            for hook in hooks:
+                hook()
+        finally:
+            _deliver_waiting()
+            first.clear()
+    if not first:  # what came between the last look and the end of the hook
+        _deliver_waiting()
+
+
+def _deliver_waiting() -> None:
+    while _waiting:
+        try:
+            logger, record = _waiting.popleft()
+        except IndexError:  # another thread was faster
+            return
+        try:
+            logger.handle(record)
+        except Exception as error:
+            contain("handler", error)
+
+
+def _after_fork() -> None:
+    _waiting.clear()  # they are the parent's
+    if first:
+        _claim[:] = [None]  # the thread that ran the hook is not in the child
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def level_of(event: str) -> int:
@@ -47,8 +104,9 @@ def deliver(logger: logging.Logger, record: ToolRecord) -> None:
     """Hand a record to its logger. Never raises: what a handler breaks is contained and counted."""
     try:
         if first:
-            first.pop()()
-        logger.handle(record)
+            _open(logger, record)
+        else:
+            logger.handle(record)
     except Exception as error:
         contain("handler", error)
 
@@ -92,6 +150,6 @@ def loss_record(
 
 
 __all__ = [
-    "LEVELS", "cancel_first_record", "deliver", "emit_event", "first", "level_name", "level_of",
+    "LEVELS", "cancel_first_record", "deliver", "emit_event", "first", "is_opening", "level_name", "level_of",
     "loss_record", "on_first_record",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 from toolog import counters
 from toolog.call import refresh_plans
 from toolog.context import is_ours
-from toolog.emit import cancel_first_record
+from toolog.emit import cancel_first_record, is_opening
 from toolog.errors import ConfigError
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
@@ -99,11 +99,11 @@ class ToologHandler(logging.Handler):
                 return False
             if isinstance(passed, logging.LogRecord):  # from 3.12 on a filter may answer another record
                 record = passed
-        if type(record) is ToolRecord:  # the usual one, without another call on the way
+        if isinstance(record, ToolRecord):  # the usual one, without another call on the way
             try:
                 self._accept(record)
             except Exception as error:
-                counters.contain("handler", error)
+                self._broke(record, error)
         else:
             self.emit(record)
         return True
@@ -116,7 +116,12 @@ class ToologHandler(logging.Handler):
             else:
                 self._take_line(record)
         except Exception as error:
-            counters.contain("handler", error)
+            self._broke(record, error)
+
+    def _broke(self, record: logging.LogRecord, error: Exception) -> None:
+        """Count a record that an error of ours lost."""
+        counters.contain("handler", error)
+        self._pipeline.losses.note("broken", record.levelno)
 
     def _take_line(self, line: logging.LogRecord) -> None:
         if is_ours():  # a sink's client logs too: shipping that would never end
@@ -272,6 +277,10 @@ def flush(timeout: float = 5.0) -> bool:
     deadline = time.monotonic() + timeout
     if _holds_logging_lock():
         return False
+    while is_opening():  # another thread brings the dev profile up, and records wait for that
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.005)
     done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
     return all(done)
 

@@ -218,3 +218,96 @@ def lookup(word):
     ):
         complaints = complain(before + "lookup('lamp')\nassert not os.path.exists('.toolog')\n", tmp_path)
         assert "nothing is configured" not in complaints
+
+
+def test_threads_that_call_first_all_at_once_have_a_record_each(tmp_path: Path) -> None:
+    """While one thread's first record brings the profile up, the records of the others wait and are kept; so
+    does `flush`.
+    """
+    complaints = complain(
+        """
+        import threading
+        from toolog import emit, profiles
+        @toolog.tool
+        def work(number):
+            return number
+        begun, others = threading.Event(), threading.Event()
+        configure = profiles.configure
+        def slow():
+            begun.set()
+            assert others.wait(20)
+            configure()
+        profiles.configure = slow
+        runner = threading.Thread(target=work, args=(0,))
+        runner.start()
+        assert begun.wait(20) and emit.is_opening()
+        for number in range(1, 8):
+            other = threading.Thread(target=work, args=(number,))
+            other.start()
+            other.join()
+        assert not toolog.flush(0)
+        others.set()
+        assert toolog.flush(20)
+        runner.join()
+        work(8)
+        assert toolog.flush(20)
+        assert toolog.stats()["stored"]["store"] == 9, toolog.stats()
+        from toolog import store
+        with store.open(".toolog/calls.db", read_only=True) as calls:
+            assert sorted(call["input"]["number"] for call in calls.calls()) == list(range(9))
+        """,
+        tmp_path,
+    )
+    assert complaints.count("nothing is configured") == 1
+
+
+def test_a_child_forked_while_the_profile_comes_up_brings_up_its_own(tmp_path: Path) -> None:
+    """The thread that was at it is not in the child, and what waits is the parent's."""
+    complain(
+        """
+        import threading
+        from toolog import emit, profiles
+        @toolog.tool
+        def work(number):
+            return number
+        begun, go = threading.Event(), threading.Event()
+        configure = profiles.configure
+        def slow():
+            begun.set()
+            assert go.wait(20)
+            configure()
+        profiles.configure = slow
+        runner = threading.Thread(target=work, args=(0,))
+        runner.start()
+        assert begun.wait(20)
+        work(1)
+        child = os.fork()
+        if child == 0:
+            profiles.configure = configure
+            work(2)
+            kept = toolog.flush(20) and toolog.stats()["accepted"] == 1
+            os._exit(0 if kept else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        go.set()
+        runner.join()
+        assert toolog.flush(20)
+        assert toolog.stats()["accepted"] == 2
+        """,
+        tmp_path,
+    )
+
+
+def test_a_profile_that_cannot_be_brought_up_says_why(tmp_path: Path) -> None:
+    """The call goes on, and one line on stderr tells that nothing is recorded, and what is wrong."""
+    complaints = complain(
+        """
+        os.environ["TOOLOG_PROFILE"] = "prod"
+        @toolog.tool
+        def work(number):
+            return number
+        assert [work(1), work(2)] == [1, 2]
+        """,
+        tmp_path,
+    )
+    assert complaints.count("nothing is recorded") == 1
+    assert "does not ship to 'elasticsearch' yet" in complaints

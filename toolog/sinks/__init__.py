@@ -62,8 +62,8 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
 
     ``name`` is the entry's own name; ``options["type"]`` says which kind of sink (the name itself when left
     out). A ready sink object instead of options is returned as it is. Raises ConfigError for an unknown type
-    or option (naming the nearest right one) and for a type whose client library is missing (naming what to
-    install).
+    or option (naming the nearest right one) and for a type that a later release brings (naming its client,
+    too, where that is missing).
     """
     if not isinstance(options, Mapping):
         if isinstance(options, Sink):
@@ -135,14 +135,11 @@ def _find(name: str, kind: str) -> Any:
 
 
 def _not_here(name: str, kind: str) -> ConfigError:
-    if not _is_installed(CLIENTS[kind]):
-        return ConfigError(
-            f"sink {name!r}: the type {kind!r} needs a client that is not installed: "
-            f"pip install 'toolog[{kind}]'"
-        )
+    client = (
+        "" if _is_installed(CLIENTS[kind]) else f" (nor is its client here: pip install 'toolog[{kind}]')"
+    )
     return ConfigError(
-        f"sink {name!r}: this version of toolog does not ship to {kind!r} yet, although its client is "
-        f"installed; "
+        f"sink {name!r}: this version of toolog does not ship to {kind!r} yet{client}; "
         f"it ships to {', '.join(sorted(BUILT_IN))} and to sinks of your own ('package.module:Class')"
     )
 
