@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 
 import pytest
@@ -82,3 +83,26 @@ def test_start_level_comes_from_the_environment(environment: dict[str, str], exp
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("configure", ["dictConfig", "fileConfig"])
+def test_configuring_other_loggers_afterwards_disables_no_tool(configure: str) -> None:
+    """``disable_existing_loggers`` (the default) is meant for others: a tool's records are not lost by it."""
+    program = f"""
+    import io, logging, logging.config
+    from toolog.call import Plan
+    from toolog.levels import tool_logger
+    logger = tool_logger("mail.send")
+    other = logging.getLogger("other")
+    if {configure!r} == "dictConfig":
+        logging.config.dictConfig({{"version": 1}})
+    else:
+        lines = "[loggers] keys=root [handlers] keys= [formatters] keys= [logger_root] handlers="
+        logging.config.fileConfig(io.StringIO(lines.replace(" ", chr(10))))
+    assert other.disabled
+    assert not logger.disabled and not logging.getLogger("toolog.calls").disabled
+    assert logger.isEnabledFor(logging.INFO)
+    logger.disabled = True
+    assert not logger.isEnabledFor(logging.INFO)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)

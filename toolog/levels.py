@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from fnmatch import fnmatchcase
 
 from toolog.errors import ConfigError, nearest
@@ -18,6 +19,32 @@ _rules: list[
 _loggers: dict[str, logging.Logger] = {}
 
 logging.getLogger("toolog").addHandler(logging.NullHandler())  # else logging.lastResort prints on stderr
+
+
+class ToolLogger(logging.Logger):
+    """A logger of ours, which ``disable_existing_loggers`` passes by.
+
+    That is dictConfig's and fileConfig's default and meant for loggers nobody configured; a program that
+    configures its own logging after `instrument` would lose every record without a word. Setting ``disabled``
+    by hand works as for any logger.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "disabled" and value and sys._getframe(1).f_globals.get("__name__") == "logging.config":
+            return
+        super().__setattr__(name, value)
+
+
+def _keep_enabled(name: str) -> logging.Logger:
+    """Return a logger that is ours in the sense of `ToolLogger`, unless the application made its class."""
+    logger = logging.getLogger(name)
+    if type(logger) is logging.Logger:
+        logger.__class__ = ToolLogger
+    return logger
+
+
+for _name in ("toolog", "toolog.internal", ROOT):
+    _keep_enabled(_name)
 
 
 def parse_level(level: int | str, where: str = "level") -> int:
@@ -50,7 +77,7 @@ def tool_logger(tool: str) -> logging.Logger:
     """Return the logger of a tool, with the levels that were set for it; made once a tool."""
     logger = _loggers.get(tool)
     if logger is None:
-        logger = _loggers[tool] = logging.getLogger(f"{ROOT}.{tool}")
+        logger = _loggers[tool] = _keep_enabled(f"{ROOT}.{tool}")
         for pattern, number in _rules:
             if fnmatchcase(tool, pattern):
                 logger.setLevel(number)
