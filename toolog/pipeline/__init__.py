@@ -107,7 +107,19 @@ class Pipeline:
             if not self.worker.polls:
                 self._wake()
         else:
-            self._write_through(levelno, record, mode)
+            payload = seal(record, self.sanitizer)
+            if self._transcode is not None:
+                transcoded = self._serialize(levelno, payload)
+                if transcoded is None:
+                    return
+                payload = transcoded
+            if not self.outlet.append(levelno, self._code, payload):
+                self.queues.put(levelno, payload, self._code)
+                self.worker.bell.ring()
+            elif mode == _POWER:
+                self.outlet.sync(self.options.shutdown_timeout)
+            if not self.worker.alive:
+                self.start()
 
     def _wake(self) -> None:
         """See to it that somebody looks into the queue, in which there is something now."""
@@ -115,19 +127,6 @@ class Pipeline:
         if self.ended:  # the worker may have looked for the last time before the record was there
             self.rescue()
         elif not self.worker.alive:
-            self.start()
-
-    def _write_through(self, levelno: int, record: ToolRecord, mode: int) -> None:
-        payload = self._serialize(levelno, seal(record, self.sanitizer))
-        if payload is None:
-            return
-        if self.outlet.append(levelno, self._code, payload):
-            if mode == _POWER:
-                self.outlet.sync(self.options.shutdown_timeout)
-        else:
-            self.queues.put(levelno, payload, self._code)
-            self.worker.bell.ring()
-        if not self.worker.alive:
             self.start()
 
     def _mode(self, levelno: int) -> int:
