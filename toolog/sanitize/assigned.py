@@ -41,6 +41,8 @@ _SCHEME = re.compile(
     r"(?:[ \t]++|%20)(?=\S)",
     re.IGNORECASE,
 )
+#: What no line of cookies begins with.
+_NO_COOKIES = ("null", "true", "false", "[]", "{}")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
 _NUMBERS = frozenset(("phone", "card", "id_number", "ssn"))
 _WITH_DIGITS = _NUMBERS | {"code", "passport"}
@@ -207,6 +209,7 @@ class Values:
                 match.group("sep") == ":"
                 and text[max(0, match.start() - 6) : match.start()].lower() == "cookie"
             )
+            header = header and not text.startswith(_NO_COOKIES, start)
             if not header or not start <= self._lines.sign(start) < end:
                 return False, None
             return True, None if text.startswith("[MASKED:", start) else (start, end, rule)

@@ -12,7 +12,7 @@ of a flagged structure runs only the finders whose shape was seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import re2
@@ -25,7 +25,36 @@ from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES
 
 _MEMORY = 96 << 20
-_END = r'(?:["\x00-\x1f\x7f-\xff]|$)'
+#: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of a
+#: MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name: nil,
+#: booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin letters, too:
+#: signs as in `password²`, of which `words.judge` keeps the same ones. A newline can stand in `<password\n a=`.
+_BEHIND = (
+    r"(?:[\x81-\x8f\x91-\x9f\xa1-\xbf\xc4-\xff]|\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|\xc3(?:\x97|\xb7(?:[^A-Za-z0-9_]|$))"
+    r"|\n[\t-~\xc2-\xf4])"
+)
+#: Behind `null`, `true` or `false` in JSON; what makes it another word, which may be a secret in broken JSON.
+_GOES_ON = r"(?:[^\s,}\]]|,(?:[^\s\"\\}]|$)|$)"
+
+
+def _not(word: str) -> str:
+    """Match whatever begins like a word of JSON and is not that word."""
+    rest = _GOES_ON
+    for char in reversed(word[1:]):
+        rest = f"(?:[^{char}]|$|{char}{rest})"
+    return word[0] + rest
+
+
+#: A closing quote of JSON, and behind it no colon (a value, an item), or a value that can be masked.
+_QUOTED = (
+    r"\"[ \t\r\n]*(?:[^ \t\r\n:]|:[ \t\r\n]*(?:[^ \t\r\n\"\\\[{nft]|\"(?:[^\"]|$)|\\(?:[^\"]|$|\"(?:[^\\]|$|\\(?:[^\"]|$)))"
+    rf"|\[(?:[^\]]|$)|\{{(?:[^}}]|$)|{_not('null')}|{_not('true')}|{_not('false')}))"
+)
+_END = f"(?:{_QUOTED}|{_BEHIND})"
+#: Behind more than the word itself, an accented letter begins or ends another word.
+_TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
+#: Behind a word that is found inside longer runs: anything but the values that stay as they are.
+_AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\x7e])"
 _JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
 _BLANK = (
     r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
@@ -43,13 +72,19 @@ def _left(letters: str) -> str:
     )
 
 
+#: The keys of `{name, value}` items, and those of tables.
+NAME_KEYS = ("name", "key", "header", "field", "param", "parameter", "variable", "column", "Name", "Key", "k")
+COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
+VALUE_KEYS = ("value", "val", "content", "Value", "v")
+ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
 #: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
 #: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
 #: blanks and for sentences.
 _RIGHT = (
-    rf"(?:(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~])?{_END}"
-    rf"|(?:[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]{{0,39}})?\\*{_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\\"'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
+    rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
+    rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
+    rf"|[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]{{0,39}}\\*{_TAIL_END}"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
 )
 
 
@@ -89,39 +124,72 @@ def _no_suffixes(words: Iterable[str]) -> list[str]:
     return [word for word in known if not any(word[at:] in known for at in range(1, len(word)))]
 
 
-def _named(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iterable[str]) -> list[str]:
-    latin = [word for word in strong if word.isascii()]
-    mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
-    foreign = [word for word in strong if not word.isascii() and word not in mixed]
+def _pair_ends(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     ends: dict[str, list[str]] = {}
     for first, second in pairs:
         ends.setdefault(second, []).append(first)
-    groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(_word, mixed)]
-    for second, firsts in ends.items():
+    return ends
+
+
+def _pair_groups(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    groups = []
+    for second, firsts in _pair_ends(pairs).items():
         heads = (
             [_start(first for first in firsts if first.isascii())] if any(map(str.isascii, firsts)) else []
         )
         heads += [_word(first) for first in firsts if not first.isascii()]
         groups.append(f"(?:{'|'.join(heads)}){_JOINT}{_word(second)}")
-    patterns = [
-        "(?:" + "|".join(groups) + ")" + _RIGHT,
-        "(?i:cvv|cvc|csc|cvn)2?[d-\\x7f]",
-        "(?:" + "|".join(map(_word, foreign)) + ")",
-        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
-    ]
+    return groups
+
+
+def _named(strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]) -> list[str]:
+    latin = [word for word in strong if word.isascii()]
+    mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
+    foreign = [word for word in strong if not word.isascii() and word not in mixed]
+    foreign += [word for word in shaped if not word.isascii()]
+    groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(_word, mixed)]
+    groups += _pair_groups(pairs)
+    codes = [_start(word for word in latin if strong[word] == "code")]
+    codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
     last = _start(word for word in shaped if word.isascii())
-    patterns.append(last + r"[ !#-@\[-`{-~]*(?:" + _END + r"|[=:>%']| is | was | are )")
-    odd = [_word(word) for word in shaped if not word.isascii()]
-    patterns.append("(?:" + "|".join(odd) + ")")
-    return patterns
+    others = "(?:" + "|".join(map(_word, foreign)) + ")"
+    return [
+        "(?:" + "|".join(groups) + ")" + _RIGHT,
+        "(?:" + "|".join(codes) + r")[0-9_]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
+        others + _AFTER,
+        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
+        last + r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})*(?:" + _TAIL_END + r"|[=:>%']| is | was | are )",
+        _describing("(?:" + "|".join([*groups, last, others]) + ")"),
+    ]
+
+
+def _describing(names: str) -> str:
+    """Match names that stand as values and say what something before them is.
+
+    When what they describe comes later, a key stands behind them, and they are seen like keys, but for an empty
+    key. Otherwise they are the last in their map, and anything may come behind them.
+    """
+    length = r"(?:[\xc4\xd9]|[\xc5\xda].|[\xc6\xdb].{3})?"  # its last byte is what stands left of the name
+    rows = r"(?:[\x91-\x9f]|\xdc[\x00-\xff]{2}|\xdd[\x00-\xff]{4})"
+    wide = r"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+    spaced = r"[#&'()+/0-9A-Za-z_: \-]"
+    before = f"(?:.(?:(?:[!-~]|{wide})*|(?:{spaced}|{wide})*))?"
+    behind = rf"(?:[!-~]*|{spaced}*)(?:[\x00-\x1f\x7f-\xff]|$)"
+    item = f"(?:{_keys(NAME_KEYS)}){length}{before}"
+    table = f"(?:{_keys(COLUMN_KEYS)}){rows}.*"
+    values = f"(?:{_keys(VALUE_KEYS)})"
+    cells = f"(?:{_keys(ROW_KEYS)}){rows}"
+    first = f"(?:{values}.+{item}|{cells}.+{table}){names}{behind}"
+    return f"{first}|(?:{item}|{table}){names}\\xa0.+(?:{values}|{cells})"  # the text `\xa0` is an empty key
+
+
+def _keys(words: Iterable[str]) -> str:
+    return "|".join(f"\\x{0xA0 + len(word):02x}{word}" for word in words)
 
 
 def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     words = [word for word in strong if word.isascii()]
-    ends: dict[str, list[str]] = {}
-    for first, second in pairs:
-        if first.isascii() and second.isascii():
-            ends.setdefault(second, []).append(first)
+    ends = _pair_ends(pair for pair in pairs if "".join(pair).isascii())
     both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
     return (
         r"-[A-Za-z0-9_\-]*(?i:"
@@ -199,12 +267,10 @@ class Prefilter:
 
     def __init__(
         self,
-        strong: Iterable[str] = vocab.STRONG,
-        pairs: Iterable[tuple[str, str]] = tuple(vocab.PAIRS),
+        strong: Mapping[str, str] = vocab.STRONG,
+        pairs: Mapping[tuple[str, str], str] = vocab.PAIRS,
         shaped: Iterable[str] = vocab.SHAPED,
     ) -> None:
-        strong = list(strong)
-        pairs = list(pairs)
         named = [*_named(strong, pairs, list(shaped)), _flag_words(strong, pairs), *_NAMED_FIXED]
         self._compile({"named": named, **_VALUES, "hidden": _HIDDEN})
 
@@ -217,8 +283,9 @@ class Prefilter:
         """
         own = cls.__new__(cls)
         phrases = [_JOINT.join(_word(word) for word in phrase) for phrase in added]
+        names = "(?:" + "|".join(phrases) + ")"
         spellings = [_literal(text) for text in literals]
-        own._compile({"named": phrases, "known": spellings})
+        own._compile({"named": [names + _AFTER, _describing(names)] if phrases else [], "known": spellings})
         return own
 
     def _compile(self, families: dict[str, list[str]]) -> None:

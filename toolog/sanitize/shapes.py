@@ -8,24 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.sanitize.policy import Policy
+from toolog.sanitize.prefilter import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.words import Verdict, split
 
-_NAME_KEYS = (
-    "name",
-    "key",
-    "header",
-    "field",
-    "param",
-    "parameter",
-    "variable",
-    "column",
-    "Name",
-    "Key",
-    "k",
-)
-_VALUE_KEYS = ("value", "val", "content", "Value", "v")
-_COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
-_ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
 _MEASURES = frozenset(
     """bytes byte size ns us ms time timestamp ts duration elapsed count total id ids offset length len seq
     sequence version amount price balance population revenue hash seed index rows lines inode pid tid epoch
@@ -82,24 +67,24 @@ def verdict_below(
 
 def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
     """Answer the verdicts on the values of a `{name, value}` item, when its name is sensitive."""
-    for name_key in _NAME_KEYS:
+    for name_key in NAME_KEYS:
         name = value.get(name_key)
         if isinstance(name, str):
             verdict = policy.words.judge(name)
             if verdict is not None and not is_safe_key(name, policy):
-                return {key: verdict for key in _VALUE_KEYS if key in value} or None
+                return {key: verdict for key in VALUE_KEYS if key in value} or None
     return None
 
 
 def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
     """Answer the marks of a table's columns for each key that holds its rows."""
-    for column_key in _COLUMN_KEYS:
+    for column_key in COLUMN_KEYS:
         columns = value.get(column_key)
         if isinstance(columns, list | tuple) and columns and all(isinstance(name, str) for name in columns):
             marks = [None if is_safe_key(name, policy) else policy.words.judge(name) for name in columns]
             if any(marks):
                 keys = [
-                    key for key in _ROW_KEYS if key != column_key and isinstance(value.get(key), list | tuple)
+                    key for key in ROW_KEYS if key != column_key and isinstance(value.get(key), list | tuple)
                 ]
                 return dict.fromkeys(keys, marks) or None
     return None

@@ -18,6 +18,7 @@ from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.fold import fold
 
 MAX_KEY = 128
+_SPACE = re.compile(r"\s")
 _SPACED_KEY = re.compile(r"[\w#&'()+/: -]{1,40}")
 #: Endings that no other word has, so that they are found in any concatenation.
 SUFFIXES = ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken")
@@ -28,6 +29,10 @@ _LATIN = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINT = re.compile(r"[ !#-+\-./0-9;-@\[-`{-~]*")
 _MASK = re.compile(r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]")
+#: A sign such as `·` inside a name ends what stands before it; control characters are in no name. The scan
+#: relies on both: in MessagePack these bytes are small numbers, `false` and `true`.
+_SIGN = re.compile(r"[!-~][\u00a1-\u00bf\u00f7](?=[A-Za-z0-9_])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CACHE_SIZE = 4096
 
 
@@ -106,7 +111,10 @@ class KeyWords:
             key = _MASK.sub(" ", key)  # a masked key says nothing about its value
         if not key or len(key) > MAX_KEY or key[-1] in ".,;!?":
             return None  # a sentence is no name
-        if any(char.isspace() for char in key) and not _SPACED_KEY.fullmatch(key):
+        if not key.isascii():
+            signs = [match.end() for match in _SIGN.finditer(key)]
+            key = key[signs[-1] :] if signs else key
+        if _CONTROL.search(key) or (_SPACE.search(key) and not _SPACED_KEY.fullmatch(key)):
             return None
         words = split(key)
         if not words or len(words) > 24:
