@@ -317,6 +317,7 @@ def _tell(known: Known, instance: Any) -> None:
     if not logging.getLogger(ROOT).isEnabledFor(level):
         return
     known.told = True
+    packed = known.config or b""
     config = None if known.config is None else _unpack(known.config)
     known.config = None  # told once, so no longer needed
     module, qualname = known.cls_name
@@ -330,7 +331,7 @@ def _tell(known: Known, instance: Any) -> None:
     }
     if config is not None:
         try:
-            digest = config_hash(config)
+            digest = _digest(packed, config)
             facts["config_hash"] = digest
             _link(known, (module, qualname, digest))
         except Exception as error:
@@ -358,6 +359,21 @@ def _unpack(packed: bytes) -> Any:
     import ormsgpack
 
     return ormsgpack.unpackb(packed)
+
+
+_digests: dict[bytes, str] = {}
+_MOST_DIGESTS = 1000
+
+
+def _digest(packed: bytes, config: Mapping[str, Any]) -> str:
+    """Return `config_hash`, remembered: many packages make short-lived objects of one configuration."""
+    key = hashlib.sha256(packed).digest()  # not the bytes themselves: they may hold a secret
+    digest = _digests.get(key)
+    if digest is None:
+        if len(_digests) >= _MOST_DIGESTS:
+            _digests.clear()
+        digest = _digests[key] = config_hash(config)
+    return digest
 
 
 def config_hash(config: Mapping[str, Any]) -> str:

@@ -364,7 +364,12 @@ def make_record(
             head["span_id"] = scope.span_id
         if scope.tool_name is not None:
             head["tool_name"] = scope.tool_name
-    record._head = pack_pairs(head) + b"\xa7process" + packed_process()
+    try:
+        # The pairs without the map's own head, which takes one byte below 16 pairs.
+        pairs = packb(head)[1 if len(head) < 16 else 3 :]
+    except Exception:  # a logger's name that is no text, a lone surrogate
+        pairs = pack_pairs(head)
+    record._head = pairs + b"\xa7process" + packed_process()
     record._head_count = len(head) + 1
     parts, count, cuts = [], 0, {}
     for key, value in (content or {}).items():
