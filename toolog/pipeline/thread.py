@@ -37,7 +37,8 @@ class Loop:
             _thread.start_new_thread(self._main, ())
         except RuntimeError as error:
             self.alive = False
-            contain("thread", error)
+            if "shutdown" not in str(error):  # at the end of the interpreter that is as it must be (3.12)
+                contain("thread", error)
             return False
         return True
 
