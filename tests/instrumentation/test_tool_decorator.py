@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import inspect
 import pickle
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +15,8 @@ from tooling import calls, instances, names, watching
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
-from toolog.instrumentation.entry import instrument, tool
+from toolog.instrumentation.decorator import tool
+from toolog.instrumentation.entry import instrument
 
 
 @pytest.fixture
@@ -179,3 +181,61 @@ def test_there_is_no_guard_option_yet() -> None:
         tool(guard=object())  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="guard"):
         instrument(Kit, guard=object())  # type: ignore[call-arg]
+
+
+def _above(function: Any) -> Any:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
+class Under:
+    """Tools with another decorator above ours."""
+
+    @staticmethod
+    @tool
+    def shared(amount: int, unit: str = "kg") -> int:
+        return amount
+
+    @staticmethod
+    @tool
+    async def later(amount: int) -> int:
+        return amount
+
+    @_above
+    @tool
+    def method(self, amount: int) -> int:
+        return amount
+
+    @classmethod
+    @_above
+    @tool
+    def for_all(cls, amount: int) -> str:
+        return cls.__name__
+
+
+class UnderToo(Under):
+    pass
+
+
+def test_a_decorator_above_ours_changes_nothing(seen: Collector) -> None:
+    """``@staticmethod`` above ours takes no object: all arguments are the tool's own, and no instance is
+    told; a plain decorator above ours hands the object on."""
+    thing = UnderToo()
+    assert (Under.shared(3), thing.shared(4, unit="g"), asyncio.run(thing.later(5))) == (3, 4, 5)
+    assert (thing.method(6), UnderToo.for_all(7), UnderToo.for_all(amount=8)) == (6, "UnderToo", "UnderToo")
+    found = calls(seen)
+    assert [(item["tool_name"], item["input"]) for item in found] == [
+        ("Under.shared", {"amount": 3, "unit": "kg"}), ("Under.shared", {"amount": 4, "unit": "g"}),
+        ("Under.later", {"amount": 5}), ("Under.method", {"amount": 6}), ("Under.for_all", {"amount": 7}),
+        ("Under.for_all", {"amount": 8}),
+    ]  # fmt: skip
+    assert [item.get("instance_id") is not None for item in found] == [False] * 3 + [True] + [False] * 2
+
+
+def test_a_partial_is_called_by_its_functions_name(seen: Collector) -> None:
+    """A partial has no name of its own."""
+    assert tool(functools.partial(Under.shared.__wrapped__, unit="t"))(2) == 2
+    assert calls(seen)[0]["tool_name"] == "Under.shared"

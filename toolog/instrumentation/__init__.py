@@ -8,12 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolog.instrumentation.entry import Instrumentation, instrument, tool, uninstrument
+    from toolog.instrumentation.decorator import tool
+    from toolog.instrumentation.entry import Instrumentation, instrument, uninstrument
 
-_PUBLIC = ("Instrumentation", "instrument", "tool", "uninstrument")
+_PUBLIC = ("Instrumentation", "instrument", "uninstrument")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "tool":
+        from toolog.instrumentation.decorator import tool
+
+        return tool
     if name in _PUBLIC:
         from toolog.instrumentation import entry
 

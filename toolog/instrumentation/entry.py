@@ -1,23 +1,24 @@
-"""What a user calls: ``instrument``, ``uninstrument`` and the ``tool`` decorator."""
+"""What a user calls: ``instrument`` and ``uninstrument``."""
 
 from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import ModuleType, TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
-from toolog.call import Plan
-from toolog.counters import contain
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import imports
 from toolog.instrumentation.choice import Choice, Globs
-from toolog.instrumentation.discover import Found, Skipped, Tool, ToolClass
-from toolog.instrumentation.importlib_bootstrap import make_wrapper
+from toolog.instrumentation.discover import Found, Skipped, ToolClass
 from toolog.instrumentation.importlib_bootstrap_gates import hold
-from toolog.instrumentation.kinds import Kind, is_class, kind_of, module_of, mro, root_package
+from toolog.instrumentation.kinds import (
+    module_of,
+    mro,
+    root_package,
+)
 from toolog.instrumentation.patch import (
     Spot,
     all_subclasses,
@@ -25,12 +26,10 @@ from toolog.instrumentation.patch import (
     grant_constructor,
     link_overrides,
     lock,
-    make_plan,
     release,
     repair_aliases,
     spot_at,
 )
-from toolog.instrumentation.proxy import dress, wrapper_in
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, find_dotted, resolve, search
 
@@ -313,66 +312,3 @@ def uninstrument(target: Any, /) -> None:
 def active() -> list[Instrumentation]:
     """Return what is in force, oldest first."""
     return list(_active)
-
-
-@overload
-def tool(function: Some, /) -> Some: ...
-@overload
-def tool(*, name: str | None = None) -> Callable[[Some], Some]: ...
-def tool(function: Any = None, /, *, name: str | None = None) -> Any:
-    """Make a function of one's own a tool: ``@toolog.tool`` or ``@toolog.tool(name="weather")``.
-
-    Each call becomes one record. Works for functions, methods, class- and staticmethods, sync and async; on a
-    class it instruments the class in place and returns it. ``name``: what the records call it. Raises
-    ConfigError for what is neither. Since 0.1.
-    """
-    if name is not None and not (isinstance(name, str) and name):
-        raise ConfigError(f"name takes a text, not {name!r}")
-    if function is None:
-        return lambda decorated: _decorate(decorated, name)
-    return _decorate(function, name)
-
-
-class _Decorated:
-    """The mark of a wrapper that a decorator made."""
-
-    __slots__ = ("plan",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def named(self, owner: type, name: str) -> None:
-        """Learn which class the method stands in: its constructor configures the tool's instances."""
-        try:
-            self.plan.qualname = f"{owner.__qualname__}.{name}"
-            grant_constructor(self, owner, root_package(module_of(owner)), True, lambda cls: True)
-        except Exception as error:  # a class must not fail to be made because of us
-            contain("decorator", error)
-
-
-def _decorate(function: Any, name: str | None) -> Any:
-    if is_class(function):
-        instrument(function, name=name)
-        return function
-    if wrapper_in(function) is not None:
-        return function
-    kind = kind_of(function)
-    if kind is None:
-        raise ConfigError(f"@toolog.tool takes a function or a class, not {function!r}")
-    path = getattr(kind.function, "__qualname__", "") or getattr(kind.function, "__name__", "tool")
-    parts = path.rpartition("<locals>.")[2].split(".")
-    binding = kind.binding if kind.binding != "method" or len(parts) > 1 else "static"
-    kind = Kind(binding, kind.function)
-    module = module_of(function)
-    package = root_package(module or "__main__")
-    plan = make_plan(
-        Tool(_module(module), parts[-1], function, kind, name or ".".join(parts[-2:]), package, True),
-        function,
-    )
-    plan.qualname = path
-    mark, method = _Decorated(plan), binding == "method"
-    return dress(function, make_wrapper(plan), [True], mark, parts[-1], method=method)
-
-
-def _module(name: str) -> Any:
-    return sys.modules.get(name)

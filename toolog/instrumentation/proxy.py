@@ -134,6 +134,9 @@ class MethodWrapper(ToolWrapper):
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+        mark = self._self_mark
+        if hasattr(mark, "takes_object") and not (args and mark.takes_object(args[0])):
+            return mark.as_function()(*args, **kwargs)
         if args:
             return _bind(self, args[0], type(args[0]))(*args[1:], **kwargs)
         return super().__call__(**kwargs)
