@@ -12,7 +12,7 @@ from urllib.parse import quote
 import re2
 
 from toolog.errors import ConfigError, unknown_key
-from toolog.sanitize import candidates, forks, rules
+from toolog.sanitize import candidates, rules, scans
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.masks import Masks
 from toolog.sanitize.prefilter import Prefilter
@@ -90,7 +90,7 @@ class _Shared:
 
     def __init__(self) -> None:
         self._prefilter: Prefilter | None = None
-        forks.watch(self)
+        scans.watch(self)
 
     def prefilter(self) -> Prefilter:
         """Answer the prefilter of the built-in rules."""
@@ -140,9 +140,13 @@ class Policy:
         self._own = self._own_prefilter()
         self._walks_always = any(rule.anchored for rule in self.user_rules)
         self._clean_keys: dict[str, bool] = {}
+        #: Verdicts on keys that are clean text themselves; filled and bounded by the walk.
+        self.known_keys: dict[str, Any] = {}
+        #: Whether no option exempts keys or paths, so that the walk may take its short way.
+        self.plain = not (self.safe_keys or self.safe_paths)
         self._extended = self._own is not None or bool(self.user_rules)
         self._scan: Callable[[bytes], list[int]] | None = None
-        forks.watch(self)
+        scans.watch(self)
 
     def after_fork_in_child(self) -> Any:
         """Part from scans that may be locked for ever."""
@@ -162,12 +166,14 @@ class Policy:
 
     def flags(self, data: bytes) -> bool:
         """Tell whether anything in serialized bytes may be masked; a superset of what the walk changes."""
-        scan = self._scan
-        if scan is None:
-            scan = self._scan = base_prefilter().scan
-        inside = forks.inside
+        inside = scans.inside
         inside.append(None)
         try:
+            if scans.ending:
+                scans.check_thread()
+            scan = self._scan
+            if scan is None:
+                scan = self._scan = base_prefilter().scan
             return bool(scan(data)) or (self._extended and self._flags_own(data))
         finally:
             inside.pop()
@@ -183,9 +189,11 @@ class Policy:
 
     def families(self, text: str) -> list[str]:
         """Answer which finders a text calls for."""
-        inside = forks.inside
+        inside = scans.inside
         inside.append(None)
         try:
+            if scans.ending:
+                scans.check_thread()
             found = base_prefilter().families_in(text)
             return found if self._own is None else found + self._own.families_in(text)
         finally:

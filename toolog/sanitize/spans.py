@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from toolog.sanitize import forks
+from toolog.sanitize import scans
 from toolog.sanitize.fold import fold, fold_numbers
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import FINDERS, Span
@@ -23,9 +23,11 @@ def find_spans(policy: Policy, text: str, families: Iterable[str] | None = None)
 
     :param families: what the prefilter saw in the text, when that is known already.
     """
-    inside = forks.inside
+    inside = scans.inside
     inside.append(None)
     try:
+        if scans.ending:
+            scans.check_thread()
         return _find(policy, text, families)
     finally:
         inside.pop()

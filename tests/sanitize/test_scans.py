@@ -1,9 +1,11 @@
-"""A forked child masks, whatever the parent's threads were doing at that moment."""
+"""Scans, forks and the end of the interpreter: no child hangs, no process aborts, nothing goes unmasked."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+
+import pytest
 
 PROGRAM = """
 import os, signal, threading
@@ -46,15 +48,70 @@ def test_a_child_that_was_forked_in_peace_keeps_its_scans() -> None:
     """Making scans anew costs time; where no thread was inside of one, nothing is made again."""
     program = """
 import os
-from toolog.sanitize import default, forks
+from toolog.sanitize import default, scans as running
 from toolog.sanitize.policy import base_prefilter
 default().flags(b"hello")
 scans = base_prefilter()
 child = os.fork()
 if not child:
-    assert base_prefilter() is scans and not forks.inside
+    assert base_prefilter() is scans and not running.inside
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+ENDING = """
+import atexit, os, threading, time
+from toolog.sanitize import default
+seen = []
+
+@atexit.register
+def main_thread_still_masks():
+    assert default().flags(b"password=abcdefgh12345678")
+
+def scan():
+    while True:
+        seen.append(default().flags(os.urandom(400)))
+
+for _ in range(3):
+    threading.Thread(target=scan, daemon=True).start()
+while len(seen) < 20:
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("round_", range(3))
+def test_threads_that_scan_when_the_interpreter_ends_do_not_abort_it(round_: int) -> None:
+    """A daemon thread that the end catches inside re2 would abort the process with signal 6."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "terminate" not in done.stderr
+
+
+def test_at_the_end_other_threads_are_refused_and_their_content_is_withheld() -> None:
+    """What a daemon thread records after the last flush is masked as a whole, and its logger told nothing."""
+    program = """
+import atexit, threading
+from toolog.sanitize import default, scans as running
+running.ending = True
+got = []
+def look():
+    got.append(default().sanitize_at({"note": "meet at the quiet corner", "password": "abcdefgh1234"})[0])
+    try:
+        default().flags(b"hello")
+    except running.Ending:
+        got.append("refused")
+thread = threading.Thread(target=look)
+thread.start()
+thread.join()
+assert "quiet" not in str(got[0]) and "abcdefgh" not in str(got[0]), got
+assert got[1] == "refused"
+assert not running.inside
+assert default().flags(b"hello") is False
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
