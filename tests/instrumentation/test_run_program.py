@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from tooling import write_package
 REPOSITORY = Path(__file__).parent.parent.parent
 
 RUN = """
-import logging, sys
+import json, logging, os, sys
 from toolog.instrumentation.runprogram import run_program
 
 class Show(logging.Handler):
@@ -29,7 +31,20 @@ logger = logging.getLogger("toolog.calls")
 logger.addHandler(Show())
 logger.propagate = False
 logger.setLevel(logging.INFO)
-tools, module, program, *arguments = sys.argv[1:]
+
+
+# Importing all this takes longer than the programs: one process does it, and a fork of it runs each of them.
+for line in sys.stdin:
+    folder, output, errors, tools, module, program, *arguments = json.loads(line)
+    child = os.fork()
+    if not child:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+os.chdir(folder)
+for number, name in ((0, os.devnull), (1, output), (2, errors)):
+    os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
 sys.exit(run_program(program, arguments, module=module == "-m", tools=tools.split(",") if tools else ()))
 """
 
@@ -43,23 +58,42 @@ print(json.dumps([
 """
 
 
-def start(folder: Path, *arguments: str, tools: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a program by our engine."""
-    runner = folder.parent / "runner.py"
-    runner.write_text(RUN)
-    return _call(folder, str(runner), tools, *arguments)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(REPOSITORY), "TOOLOG_AUTOCONFIGURE": "0"}
+Start = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    """Run a program by our engine: ``start(folder, "-m" or "", program, *arguments, tools="a,b")``."""
+    place = tmp_path_factory.mktemp("runner")
+    (place / "runner.py").write_text(RUN)
+    output, errors = place / "stdout", place / "stderr"
+    runner = subprocess.Popen(
+        [sys.executable, str(place / "runner.py")], env=ENVIRONMENT, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert runner.stdin is not None
+    assert runner.stdout is not None
+    asked, answered = runner.stdin, runner.stdout
+
+    def run(folder: Path, *arguments: str, tools: str = "") -> subprocess.CompletedProcess[str]:
+        for file in (output, errors):
+            file.write_text("")
+        print(json.dumps([str(folder), str(output), str(errors), tools, *arguments]), file=asked, flush=True)
+        code = int(answered.readline())
+        return subprocess.CompletedProcess(arguments, code, output.read_text(), errors.read_text())
+
+    with runner:
+        yield run
+        asked.close()
+    assert runner.returncode == 0
 
 
 def plain(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the same program by python."""
-    return _call(folder, *arguments)
-
-
-def _call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TOOLOG_AUTOCONFIGURE": "0"},
-    )  # fmt: skip
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, env=ENVIRONMENT
+    )
 
 
 @pytest.fixture
@@ -87,7 +121,9 @@ def folder(tmp_path: Path) -> Path:
     ("flags", "program"),
     [("", "app.py"), ("", "deep/app.py"), ("-m", "pkg"), ("-m", "pkg.sub"), ("", "pkg"), ("", "app.zip")],
 )
-def test_the_program_finds_everything_as_python_lays_it(folder: Path, flags: str, program: str) -> None:
+def test_the_program_finds_everything_as_python_lays_it(
+    start: Start, folder: Path, flags: str, program: str
+) -> None:
     """sys.argv, sys.path and every name of __main__ are the same as without us."""
     expected = plain(folder, *flags.split(), program, "one", "--two")
     found = start(folder, flags, program, "one", "--two")
@@ -103,7 +139,7 @@ def test_the_program_finds_everything_as_python_lays_it(folder: Path, flags: str
         "import absent_module",
     ],
 )  # fmt: skip
-def test_exit_codes_and_errors_are_pythons(folder: Path, source: str) -> None:
+def test_exit_codes_and_errors_are_pythons(start: Start, folder: Path, source: str) -> None:
     """Exit code, output and traceback are those of python itself."""
     (folder / "ends.py").write_text(source + "\n")
     expected = plain(folder, "ends.py")
@@ -112,7 +148,7 @@ def test_exit_codes_and_errors_are_pythons(folder: Path, source: str) -> None:
     assert found.stderr.replace("\r", "") == expected.stderr.replace("\r", "")
 
 
-def test_ctrl_c_ends_with_130(folder: Path) -> None:
+def test_ctrl_c_ends_with_130(start: Start, folder: Path) -> None:
     """A KeyboardInterrupt is shown as python shows it, and the exit code is the shell's for it."""
     (folder / "ends.py").write_text("raise KeyboardInterrupt\n")
     found = start(folder, "", "ends.py")
@@ -127,7 +163,9 @@ def test_ctrl_c_ends_with_130(folder: Path) -> None:
         ("-m", "absent_module", 1, "no module named absent_module"),
     ],
 )
-def test_a_program_that_is_not_there(folder: Path, flags: str, program: str, code: int, words: str) -> None:
+def test_a_program_that_is_not_there(
+    start: Start, folder: Path, flags: str, program: str, code: int, words: str
+) -> None:
     """The exit code is python's, and one line says what is missing."""
     found = start(folder, flags, program)
     assert found.returncode == code
@@ -135,7 +173,7 @@ def test_a_program_that_is_not_there(folder: Path, flags: str, program: str, cod
     assert found.stderr.count("\n") == 1
 
 
-def test_tools_are_instrumented_before_the_program_imports_them(folder: Path) -> None:
+def test_tools_are_instrumented_before_the_program_imports_them(start: Start, folder: Path) -> None:
     """`from shop import price` in the program gets what is recorded already."""
     found = start(folder, "", "use.py", tools="shop")
     assert found.stdout.splitlines() == [
@@ -148,7 +186,7 @@ def test_tools_are_instrumented_before_the_program_imports_them(folder: Path) ->
     assert only.stdout.splitlines() == ["RECORD Shop.buy {'item': 'b', 'n': 1} success", "4"]
 
 
-def test_objects_of_main_can_be_pickled_and_sent_to_processes(folder: Path) -> None:
+def test_objects_of_main_can_be_pickled_and_sent_to_processes(start: Start, folder: Path) -> None:
     """__main__ stays in place, so classes and functions of the program pickle, also for spawned processes."""
     (folder / "pickles.py").write_text(
         textwrap.dedent("""
