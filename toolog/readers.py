@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from toolog.errors import SerializationError
+from toolog.errors import ConfigError, SerializationError
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 16
@@ -36,7 +36,7 @@ def read_records(
 
     ``source``: a path, "-" for stdin, or a binary stream (it is not closed). ``on_damage(number, message)``
     is told each damaged place; without it a damaged place raises SerializationError. A file that is missing
-    raises OSError.
+    raises OSError, and a database ConfigError, which tells how to read it.
     """
     if isinstance(source, (str, Path)):
         if str(source) == "-":
@@ -98,6 +98,10 @@ def _read(stream: IO[bytes], report: Report) -> Iterator[tuple[int, dict[str, An
     buffered = _Peekable(stream)
     if buffered.peek(4).startswith(ZSTD_MAGIC):
         buffered = _Peekable(ZstdReader(buffered))
+    if buffered.peek(16) == b"SQLite format 3\0":
+        raise ConfigError(
+            "this is a SQLite database, not a file of records; `toolog tail --json --store` reads it"
+        )
     start = buffered.peek(1)
     if start and (start[0] & 0xF0 == 0x80 or start[0] in (0xDE, 0xDF)):
         yield from _read_maps(buffered, report)

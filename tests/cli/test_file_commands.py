@@ -14,7 +14,7 @@ import zstandard
 
 import toolog
 from tests.cli.conftest import Shell
-from toolog import schema, serializers, spool
+from toolog import schema, serializers, spool, store
 
 
 def write_lines(path: Path, documents: list[dict[str, Any]]) -> str:
@@ -177,3 +177,14 @@ def test_recorded_records_are_valid(recorded: list[dict[str, Any]]) -> None:
     assert len(recorded) > 6
     for record in recorded:
         toolog.validate(record)
+
+
+@pytest.mark.parametrize("command", ["cat", "validate"])
+def test_a_store_is_no_file_of_records(bare_shell: Shell, command: str) -> None:
+    """A database is not torn into damaged lines: one line tells what reads it."""
+    with store.open(bare_shell.folder / "calls.db"):
+        pass
+    done = bare_shell(command, "calls.db")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert "--store" in done.err

@@ -74,6 +74,24 @@ def test_run_tells_a_mistake_in_one_line(
     assert "Traceback" not in done.err
 
 
+def test_run_refuses_an_option_it_does_not_know(program: Shell) -> None:
+    """What stands before the program is toolog's: a wrong option is named, and nothing runs."""
+    done = program("run", "--tool", "shoptools", "agent.py", "0")
+    assert (done.code, done.out) == (2, "")
+    assert "No such option '--tool'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("shoptoolz", True), ("shoptools.found", True), ("colorsys", False), ("shoptools", False)],
+)
+def test_run_tells_a_name_that_nothing_was_found_for(program: Shell, name: str, told: bool) -> None:
+    """A misspelt name is told at the end; a module that the program did not need is no mistake."""
+    done = program("run", "-i", name, "agent.py", "0")
+    assert (done.code, done.out) == (0, "arguments ['0'] __main__\n")
+    assert (f"nothing of {name!r} was recorded" in done.err) is told
+
+
 def test_run_shows_a_programs_own_error_as_python_does(program: Shell) -> None:
     """A program's uncaught exception has its own traceback, without a frame of ours, and exit code 1."""
     (program.folder / "broken.py").write_text("def go():\n    raise KeyError('lamp')\ngo()\n")

@@ -27,7 +27,7 @@ _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, s
 
 
 @click.command("query", short_help="Find calls by filters and text, or by read-only SQL.")
-@click.argument("text", required=False)
+@click.argument("text", metavar="[TEXT]", required=False)
 @filter_options
 @click.option("--instance", metavar="ID", help="Only calls of this tool instance.")
 @click.option("--until", metavar="WHEN", help="Only before then.")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from toolog.cli.common import configured
 from toolog.errors import ConfigError
 
+if TYPE_CHECKING:
+    import toolog
+
 
 @click.command(
     "run",
     short_help="Run a Python program with its tools instrumented, its source untouched.",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},  # what follows PROGRAM is the program's own
 )
 @click.option("-m", "module", is_flag=True, help="PROGRAM is a module, as with `python -m`.")
 @click.option(
@@ -58,12 +63,32 @@ def command(
     import toolog
     from toolog.instrumentation.runprogram import run_program
 
+    made: list[toolog.Instrumentation] = []
     toolog.configure(profile, handle_signals=True)
     try:
-        return run_program(program, arguments, module=module, tools=tools)
+        return run_program(
+            program,
+            arguments,
+            module=module,
+            tools=tools,
+            instrument=lambda name: made.append(toolog.instrument(name)),
+        )
     finally:
+        _name_the_missing(made)
         if as_json:
             _tell()
+
+
+def _name_the_missing(made: Sequence[toolog.Instrumentation]) -> None:
+    """Tell which names nothing can be found for: a misspelt one should not go unnoticed.
+
+    A module that exists and was not needed this time is no mistake.
+    """
+    from toolog.instrumentation.imports import can_be_found
+
+    for name in (name for one in made for name in one.waiting):
+        if name.rpartition(".")[0] in sys.modules or not can_be_found(name.partition(".")[0]):
+            click.echo(f"toolog run: nothing of {name!r} was recorded: there is no such name", err=True)
 
 
 def _tell() -> None:

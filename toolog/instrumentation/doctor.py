@@ -241,7 +241,11 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
         yield Finding("ok", "wrapped", target.label, f"{len(done)} tools are instrumented: {_few(done)}")
     if todo:
         yield Finding(
-            "note", "not wrapped", target.label, f"{len(todo)} tools are not instrumented: {_few(todo)}"
+            "note",
+            "not wrapped",
+            target.label,
+            f"{len(todo)} tools are not instrumented: {_few(todo)}",
+            "toolog.instrument would record their calls",
         )
     yield from _skipped(found_tools.skipped)
 
