@@ -98,7 +98,7 @@ def call_paced(bench: Bench, calls: int) -> list[int]:
     return spans
 
 
-SCENARIOS: dict[str, tuple[Callable[[Bench, int], list[int] | None], dict[str, Any]]] = {
+SCENARIOS: dict[str, tuple[Callable[[Bench, int], list[int] | None], list[dict[str, Any]]]] = {
     "small": (call_often, SMALL),
     "4 kB": (call_often, LARGE),
     "8 threads": (call_in_threads, SMALL),
@@ -109,9 +109,9 @@ SCENARIOS: dict[str, tuple[Callable[[Bench, int], list[int] | None], dict[str, A
 
 def work_here(recorder: str, scenario: str, calls: int) -> dict[str, float]:
     """Run one recorder in one scenario in this process; return nanoseconds for a call."""
-    run, result = SCENARIOS[scenario]
+    run, rows = SCENARIOS[scenario]
     with tempfile.TemporaryDirectory() as folder:
-        bench = RECORDERS[recorder](Path(folder), result)
+        bench = RECORDERS[recorder](Path(folder), rows)
         warm = 200
         call_often(bench, warm)
         if scenario == "asyncio":

@@ -21,34 +21,55 @@ SECRET = "hunter2" + "-of-the-bench"
 NOTE = f"ring twice; password={SECRET}"
 """What stands in every hundredth input; no recorder of ours may let the secret through."""
 
-SMALL = {"sku": "A-1001", "free": 12, "price": 19.9, "ok": True}
-LARGE = {
-    "rows": [
-        {
-            "id": number,
-            "sku": f"A-{1000 + number}",
-            "title": "A walnut desk lamp with a linen shade",
-            "price": 19.9,
-        }
-        for number in range(44)
-    ]
+ARTICLES: dict[str, dict[str, Any]] = {
+    f"A-{number}": {"title": "walnut desk lamp", "price": 19.9, "free": 12} for number in range(1000, 1100)
 }
-"""About 4 kB of compact JSON, the shape of an SQL result."""
+"""What the tool looks its article up in."""
+
+SMALL: list[dict[str, Any]] = []
+LARGE = [
+    {
+        "id": number,
+        "sku": f"A-{1000 + number}",
+        "title": "A walnut desk lamp with a linen shade",
+        "price": 19.9,
+    }
+    for number in range(44)
+]
+"""Further rows of the tool's answer: none, or about 4 kB of compact JSON, the shape of an SQL result."""
 
 
 class Shop:
-    """The tool: a class as a third party would write it."""
+    """The tool: a small class as a third party would write it.
 
-    def __init__(self, result: dict[str, Any]) -> None:
-        self.result = result
+    It does what little a small tool does: looks something up, multiplies, and words an answer. A tool that
+    does nothing at all would make every recorder look worse against the closure, by the same microseconds.
+    """
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.articles = ARTICLES
+        self.rows = rows
 
     def find(self, sku: str, amount: int = 1, note: str = "") -> dict[str, Any]:
-        """Return the stock of an article."""
-        return self.result
+        """Return the offer for an amount of an article."""
+        return self._offer(sku, amount)
 
     async def afind(self, sku: str, amount: int = 1, note: str = "") -> dict[str, Any]:
-        """Return the stock of an article, without blocking."""
-        return self.result
+        """Return the offer for an amount of an article, without blocking."""
+        return self._offer(sku, amount)
+
+    def _offer(self, sku: str, amount: int) -> dict[str, Any]:
+        article = self.articles[sku]
+        total = round(article["price"] * amount, 2)
+        offer = {
+            "sku": sku,
+            "total": total,
+            "enough": article["free"] >= amount,
+            "text": f"{amount} x {article['title']}: {total:.2f} EUR",
+        }
+        if self.rows:
+            offer["rows"] = self.rows
+        return offer
 
 
 Tool = Callable[..., dict[str, Any]]
@@ -65,9 +86,9 @@ class Bench:
     check: Callable[[int], None] = lambda calls: None
 
 
-def closure(folder: Path, result: dict[str, Any]) -> Bench:
+def closure(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return a hand-written pass-through: the unit of every ratio."""
-    shop = Shop(result)
+    shop = Shop(rows)
 
     def wrap(tool: Tool) -> Tool:
         @functools.wraps(tool)
@@ -86,7 +107,7 @@ def closure(folder: Path, result: dict[str, Any]) -> Bench:
     return Bench(wrap(shop.find), awrap(shop.afind))
 
 
-def wrapt_alone(folder: Path, result: dict[str, Any]) -> Bench:
+def wrapt_alone(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return wrapt's own wrapper around the methods, nothing recorded."""
     import wrapt
 
@@ -95,11 +116,11 @@ def wrapt_alone(folder: Path, result: dict[str, Any]) -> Bench:
 
     wrapt.wrap_function_wrapper(Shop, "find", pass_through)
     wrapt.wrap_function_wrapper(Shop, "afind", pass_through)
-    shop = Shop(result)
+    shop = Shop(rows)
     return Bench(shop.find, shop.afind)
 
 
-def _toolog(folder: Path, result: dict[str, Any], durability: str) -> Bench:
+def _toolog(folder: Path, rows: list[dict[str, Any]], durability: str) -> Bench:
     import toolog
 
     # One file sink with everything else on: snapshot, masking, MessagePack, spool, delivery.
@@ -113,7 +134,7 @@ def _toolog(folder: Path, result: dict[str, Any], durability: str) -> Bench:
         retention={"DEBUG": {"sinks": ["archive"], "keep": "1 day"}},
     )
     toolog.instrument(Shop)
-    shop = Shop(result)
+    shop = Shop(rows)
 
     def flush() -> None:
         if not toolog.flush(timeout=120):
@@ -139,27 +160,27 @@ def _toolog(folder: Path, result: dict[str, Any], durability: str) -> Bench:
     return Bench(shop.find, shop.afind, flush, check)
 
 
-def toolog_disabled(folder: Path, result: dict[str, Any]) -> Bench:
+def toolog_disabled(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return an instrumented tool whose level is off."""
     import toolog
 
-    bench = _toolog(folder, result, "memory")
+    bench = _toolog(folder, rows, "memory")
     toolog.set_level("CRITICAL")
     bench.check = lambda calls: None
     return bench
 
 
-def toolog_memory(folder: Path, result: dict[str, Any]) -> Bench:
+def toolog_memory(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return an instrumented tool, records queued in memory and written by the worker."""
-    return _toolog(folder, result, "memory")
+    return _toolog(folder, rows, "memory")
 
 
-def toolog_process(folder: Path, result: dict[str, Any]) -> Bench:
+def toolog_process(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return an instrumented tool, each record in the spool before the call returns."""
-    return _toolog(folder, result, "process")
+    return _toolog(folder, rows, "process")
 
 
-def json_logging(folder: Path, result: dict[str, Any]) -> Bench:
+def json_logging(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return a tool that logs one event through QueueHandler and python-json-logger into a file."""
     from pythonjsonlogger.json import JsonFormatter
 
@@ -173,7 +194,7 @@ def json_logging(folder: Path, result: dict[str, Any]) -> Bench:
     logger.setLevel(logging.INFO)
     logger.propagate = False
     logger.addHandler(logging.handlers.QueueHandler(records))
-    shop = Shop(result)
+    shop = Shop(rows)
 
     def wrapper(*args: Any, **kwargs: Any) -> dict[str, Any]:
         answer = shop.find(*args, **kwargs)
@@ -198,7 +219,7 @@ def json_logging(folder: Path, result: dict[str, Any]) -> Bench:
     return Bench(wrapper, awrapper, flush, check)
 
 
-def opentelemetry(folder: Path, result: dict[str, Any]) -> Bench:
+def opentelemetry(folder: Path, rows: list[dict[str, Any]]) -> Bench:
     """Return a tool inside a span with three attributes, batched and encoded as OTLP."""
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
     from opentelemetry.sdk.trace import TracerProvider
@@ -216,7 +237,7 @@ def opentelemetry(folder: Path, result: dict[str, Any]) -> Bench:
     processor = BatchSpanProcessor(Encoder(), max_queue_size=1_000_000, max_export_batch_size=512)
     provider.add_span_processor(processor)
     tracer = provider.get_tracer("bench")
-    shop = Shop(result)
+    shop = Shop(rows)
 
     def wrapper(*args: Any, **kwargs: Any) -> dict[str, Any]:
         with tracer.start_as_current_span("execute_tool Shop.find") as span:
@@ -244,7 +265,7 @@ def opentelemetry(folder: Path, result: dict[str, Any]) -> Bench:
     return Bench(wrapper, awrapper, flush, check)
 
 
-RECORDERS: dict[str, Callable[[Path, dict[str, Any]], Bench]] = {
+RECORDERS: dict[str, Callable[[Path, list[dict[str, Any]]], Bench]] = {
     "closure": closure,
     "wrapt alone": wrapt_alone,
     "toolog disabled": toolog_disabled,
