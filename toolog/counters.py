@@ -67,11 +67,12 @@ def reset() -> None:
     _told.clear()
 
 
-def contain(reason: str, error: BaseException | None = None) -> None:
+def contain(reason: str, error: BaseException | None = None, *, told: str | None = None) -> None:
     """Count a trouble of our own and tell it on ``toolog.internal``, at most once in TELL_EVERY seconds a
     reason.
 
-    Never raises. The text of an error may quote a user's data, so only its type is told.
+    Never raises. The text of an error may quote a user's data, so only its type is told, or ``told``: what
+    the caller knows to quote none.
     """
     try:
         count("internal", reason=reason)
@@ -82,6 +83,6 @@ def contain(reason: str, error: BaseException | None = None) -> None:
             if error is None:
                 _internal.warning("toolog: %s", reason)
             else:
-                _internal.warning("toolog: %s (%s)", reason, type(error).__name__)
+                _internal.warning("toolog: %s (%s)", reason, told or type(error).__name__)
     except Exception:
         pass

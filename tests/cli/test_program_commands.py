@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Shell
+from toolog import store
 
 PROGRAM = """
 import sys
@@ -120,6 +123,25 @@ def test_doctor_finds_problems(program: Shell) -> None:
     assert done.code == 1
     assert "durability" in done.out
     assert "Traceback" not in done.err
+
+
+def test_doctor_looks_into_the_places(bare_shell: Shell) -> None:
+    """A file where a directory has to be, and a store of a newer version, are problems."""
+    place = bare_shell.folder / ".toolog"
+    place.write_text("no directory")
+    done = bare_shell("doctor", "--json")
+    assert [row["subject"] for row in done.rows if row["kind"] == "problem"] == ["store", "spool"]
+    place.unlink()
+    place.mkdir()
+    assert bare_shell("doctor").code == 0
+    with store.open(place / "calls.db"):
+        pass
+    assert bare_shell("doctor").code == 0
+    with closing(sqlite3.connect(place / "calls.db")) as database:
+        database.execute("PRAGMA user_version = 999")
+    done = bare_shell("doctor")
+    assert done.code == 1
+    assert "newer toolog" in done.out
 
 
 def test_demo_tells_its_story(bare_shell: Shell) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.pipeline.programs import complain
 from toolog import counters
 from toolog.errors import SinkRejected, SinkUnavailable
 from toolog.handler import ToologHandler, stats
@@ -317,3 +318,18 @@ def test_purge_runs_on_a_timer(make: Make) -> None:
         time.sleep(0.01)
     assert {levels for levels, _ in asked} == {("INFO", "WARNING", "ERROR", "CRITICAL")}
     assert all(abs(time.time() - 7 * 86400 - before) < 60 for _, before in asked)
+
+
+def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
+    """What a sink says about its place stands on stderr, and not only the name of an error."""
+    (tmp_path / "calls.db").write_text("no database")
+    complaints = complain(
+        """
+        made = handler(sinks={"out": {"type": "sqlite", "path": "calls.db"}}, shutdown_timeout=0.1)
+        log = attach(made)
+        log.info("one")
+        assert not flush(0.3)
+        """,
+        tmp_path,
+    )
+    assert complaints.count("sink out: connect (calls.db is not a SQLite database") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sqlite3
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolog.cli.common import FOUND_FAULTS, configured, find_store, json_option, print_json_lines, print_lines
-from toolog.errors import ConfigError
+from toolog.errors import ConfigError, ToologError
 from toolog.levels import ROOT, set_level
 from toolog.sinks import lines
 
@@ -97,11 +98,24 @@ def _configuration() -> Iterator[Finding]:
     )
     for subject, path in (("store", find_store(None)), ("spool", Path(configured("handler", "spool.path")))):
         place = next((one for one in (path, *path.absolute().parents) if one.exists()), path)
-        if os.access(place, os.W_OK):
+        if os.access(place, os.W_OK) and (place.is_dir() or (subject == "store" and place == path)):
             yield Finding("ok", subject, subject, f"{path} can be written")
         else:
             advice = "records are kept in memory until it can; give the process its own directory"
             yield Finding("problem", subject, subject, f"{path} cannot be written", advice)
+    yield from _store_of_another(find_store(None))
+
+
+def _store_of_another(path: Path) -> Iterator[Finding]:
+    """Yield why a store that is there cannot be used: it is a newer toolog's, or no store at all."""
+    from toolog import store
+    from toolog.instrumentation.doctor import Finding
+
+    if path.is_file() and os.access(path, os.R_OK):
+        try:
+            store.open(path, read_only=True).close()
+        except (ToologError, sqlite3.Error) as error:
+            yield Finding("problem", "store", "store", f"cannot be used as it is: {error}")
 
 
 def _few(found: list[Finding]) -> Iterator[Finding]:

@@ -21,11 +21,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from toolog.counters import contain, count
-from toolog.errors import SinkRejected, SinkUnavailable
+from toolog.errors import SinkRejected, SinkUnavailable, ToologError
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
+from toolog.sanitize import Sanitizer
 from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
 from toolog.spool import Frame
 
@@ -299,7 +300,10 @@ class SinkRunner(Loop):
     def _failed(self, reason: str, error: BaseException) -> None:
         self.failures += 1
         self.failed_at = time.monotonic()
-        contain(f"sink {self.sink_name}: {reason}", error)
+        told = None
+        if reason == "connect" and isinstance(error, ToologError):  # no record was at hand, only the options
+            told = str(Sanitizer().sanitize(str(error)))
+        contain(f"sink {self.sink_name}: {reason}", error, told=told)
 
     def _pause(self, *, short: bool = False) -> None:
         """Wait before the next try: exponential, with jitter so that many processes do not come back at
