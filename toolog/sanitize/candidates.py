@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 from heapq import merge
 
-import re2
+from re2 import _re2
 
 from toolog.sanitize.words import KeyWords
 
 _JOINT = r"[ !#-@\[-`{-~]*"
 _EXTRA = ("identified",)
+_ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 
 
 class Candidates:
@@ -31,11 +32,11 @@ class Candidates:
         parts = [_JOINT.join(phrase) for phrase in words.added if "".join(phrase).isascii()]
         parts += [f"(?:{'|'.join(firsts)}){_JOINT}{second}" for second, firsts in ends.items()]
         parts += plain  # last: of a pair, all of it must be found (`Secret Key: ...`)
-        options = re2.Options()
-        options.encoding = re2.Options.Encoding.LATIN1
+        options = _re2.RE2.Options()
+        options.encoding = _re2.RE2.Options.Encoding.LATIN1
         options.case_sensitive = False
         options.never_capture = True
-        self._plain = re2.compile("|".join(parts).encode(), options)
+        self._plain = _re2.RE2("|".join(parts).encode(), options)
         foreign = [word for word in known if not word.isascii()]
         foreign += ["".join(phrase) for phrase in words.added if not "".join(phrase).isascii()]
         self._foreign = re.compile(
@@ -44,10 +45,17 @@ class Candidates:
 
     def find(self, text: str) -> Iterator[int]:
         """Yield, in order, where words of the vocabulary end."""
-        plain = (match.end() for match in self._plain.finditer(text.encode("ascii", "replace")))
+        plain = self._ends(text.encode("ascii", "replace"))
         if text.isascii():
             return plain
         return merge(plain, (match.end() for match in self._foreign.finditer(text)))
+
+    def _ends(self, view: bytes) -> Iterator[int]:
+        match, size = self._plain.Match, len(view)
+        [(start, end)] = match(_ANYWHERE, view, 0, size)
+        while start >= 0:
+            yield end
+            [(start, end)] = match(_ANYWHERE, view, end, size)
 
 
 _shared: Candidates | None = None

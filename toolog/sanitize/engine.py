@@ -20,7 +20,7 @@ from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
 from toolog.sanitize.objects import causes_of, fields_of
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.policy import Policy
-from toolog.sanitize.rules import Span, int_rule
+from toolog.sanitize.rules import LEAST_NUMBER, Span, int_rule
 from toolog.sanitize.spans import find_spans
 from toolog.sanitize.words import Verdict
 
@@ -35,6 +35,9 @@ _PASSES = 4
 _SMALL, _SMALL_CODE = 128, 100
 #: Stands for a value that is left out altogether.
 _DROP = object()
+#: Stands for the verdict on a key that was not judged yet.
+_UNKNOWN: Any = object()
+_MOST_KEYS = 4096
 
 Path = tuple[str, ...]
 
@@ -52,25 +55,29 @@ class Walk:
 
     :param policy: the rules.
     :param path: where the value stands in the record (`input`), as segments.
+    :param findings: where each thing that is masked gets listed; None when nobody asks.
     """
 
-    def __init__(self, policy: Policy, path: Path = ()) -> None:
+    __slots__ = ("_findings", "_open", "counts", "path", "policy")
+
+    def __init__(self, policy: Policy, path: Path = (), findings: list[Finding] | None = None) -> None:
         self.policy = policy
         self.path = path
         self.counts: dict[str, int] = {}
-        self.findings: list[Finding] = []
+        self._findings = findings
         self._open: set[int] = set()
 
     def run(self, value: Any) -> Any:
         """Answer the value with its secrets masked; the same object when there are none. Never raises."""
-        if self._is_safe(self.path):
+        if self.policy.safe_paths and self._is_safe(self.path):
             return value
         result = self._walk(value, None, self.path, 0)
         return None if result is _DROP else result
 
     def _note(self, rule: str, path: Path, length: int) -> None:
         self.counts[rule] = self.counts.get(rule, 0) + 1
-        self.findings.append(Finding(".".join(path), rule, length))
+        if self._findings is not None:
+            self._findings.append(Finding(".".join(path), rule, length))
 
     def _is_safe(self, path: Path) -> bool:
         return any(shapes.fits_path(pattern, path) for pattern in self.policy.safe_paths)
@@ -85,6 +92,8 @@ class Walk:
     def _step(self, value: Any, verdict: Verdict | None, path: Path, depth: int) -> Any:
         if value is None or isinstance(value, bool):
             return value
+        if type(value) is dict or type(value) is list:
+            return self._container(value, verdict, path, depth)
         if isinstance(value, str):
             return self._secret(value, verdict, path, depth) if verdict else self._text(value, path, depth)
         if isinstance(value, int | float):
@@ -160,6 +169,8 @@ class Walk:
                 break
             text = self._replace(text, spans, path)
             families = policy.families(text)
+            if not families and not policy.user_rules:
+                break
         return text
 
     def _replace(self, text: str, spans: list[Span], path: Path) -> str:
@@ -176,7 +187,9 @@ class Walk:
     # -------------------------------------------------------------------------------------------------
 
     def _container(self, value: Any, verdict: Verdict | None, path: Path, depth: int) -> Any:
-        plain = isinstance(value, Mapping | list | tuple | set | frozenset | BaseException)
+        kind = type(value)
+        exact = kind is dict or kind is list
+        plain = exact or isinstance(value, Mapping | list | tuple | set | frozenset | BaseException)
         fields = None if plain else fields_of(value)
         if not plain and fields is None:
             return value
@@ -192,6 +205,8 @@ class Walk:
             if fields is not None:
                 clean = self._mapping(fields, verdict, path, depth)
                 return value if clean is fields else clean
+            if kind is dict:
+                return self._plain_dict(value, verdict, path, depth)
             if isinstance(value, BaseException):
                 return self._exception(value, path, depth)
             if isinstance(value, Mapping):
@@ -207,6 +222,51 @@ class Walk:
             return not self.policy.flags(ormsgpack.packb(value, option=_EXACT))
         except (TypeError, ValueError):  # not plain data: only walking can tell
             return False
+
+    def _plain_dict(self, value: dict[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
+        """Do what `_mapping` does, faster, for the ordinary dict: known clean keys, and no describing ones."""
+        policy = self.policy
+        known = policy.known_keys
+        if verdict is not None or not policy.plain or not shapes.DESCRIBERS.isdisjoint(value):
+            return self._mapping(value, verdict, path, depth)
+        changed: dict[Any, Any] | None = None
+        for key, item in value.items():
+            mark = known.get(key, _UNKNOWN)
+            if mark is _UNKNOWN and (mark := self._learn(key)) is _UNKNOWN:
+                return self._mapping(value, verdict, path, depth)
+            kind = type(item)
+            if kind is bool or item is None:
+                continue
+            if mark is None:
+                if (
+                    kind is float
+                    or (kind is int and item < LEAST_NUMBER)
+                    or (kind is str and len(item) < _LEAST_TEXT)
+                ):
+                    continue
+            elif "logprob" in value:
+                mark = shapes.verdict_below(key, value, None, policy)
+            fresh = self._walk(item, mark, (*path, key), depth + 1)
+            if fresh is not item:
+                if changed is None:
+                    changed = value.copy()
+                changed[key] = fresh
+        if changed is None:
+            return value
+        if policy.masks.drops:
+            return {key: item for key, item in changed.items() if item is not _DROP}
+        return changed
+
+    def _learn(self, key: Any) -> Any:
+        """Answer the verdict on a key that is clean text itself, and remember it."""
+        policy = self.policy
+        if type(key) is not str or not key or not policy.is_clean_key(key):
+            return _UNKNOWN
+        known = policy.known_keys
+        if len(known) >= _MOST_KEYS:
+            known.clear()
+        mark = known[key] = policy.words.judge(key)
+        return mark
 
     def _mapping(self, value: Mapping[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
         policy = self.policy

@@ -47,14 +47,25 @@ TABLE = _table()
 #: Digits of other scripts: folded in numbers only.
 FOREIGN_DIGITS = {start + value: str(value) for start in _DIGITS for value in range(10)}
 _NUMBER_TABLE = TABLE | _NUMBER_SIGNS | FOREIGN_DIGITS
-_SURROGATES = re.compile("[\ud800-\udfff]")
+
+#: What is not ASCII is looked for first: translating all of a long text is slow.
+_WIDE = re.compile(r"[^\x00-\x7f]+")
+_FOLDS = TABLE | dict.fromkeys(range(0xD800, 0xE000), "?")
+
+
+def _fold_run(match: re.Match[str]) -> str:
+    return match.group().translate(_FOLDS)
+
+
+def _fold_number_run(match: re.Match[str]) -> str:
+    return match.group().translate(_NUMBER_TABLE)
 
 
 def fold(text: str) -> str:
     """Answer `text` with look-alikes as ASCII and lone surrogates as `?`; the length never changes."""
     if text.isascii():
         return text
-    return _SURROGATES.sub("?", text.translate(TABLE))
+    return _WIDE.sub(_fold_run, text)
 
 
 def fold_numbers(text: str) -> str:
@@ -62,7 +73,7 @@ def fold_numbers(text: str) -> str:
     scripts."""
     if text.isascii():
         return text
-    return text.translate(_NUMBER_TABLE)
+    return _WIDE.sub(_fold_number_run, text)
 
 
 def byte_class(codes: Iterable[int]) -> str:

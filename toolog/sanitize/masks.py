@@ -55,7 +55,7 @@ class Masks:
         if self._key is None and "pseudonym" in self._styles.values():
             raise ConfigError("sanitizer style 'pseudonym' needs the option 'hmac_key'")
         self.plain = all(style == "mask" for style in self._styles.values())
-        self.drops = frozenset(rule for rule, style in self._styles.items() if style == "drop")
+        self.drops = "drop" in self._styles.values()
 
     def style(self, rule: str) -> Style:
         """Answer the style of a rule."""

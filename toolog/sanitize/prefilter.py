@@ -12,6 +12,7 @@ of a flagged structure runs only the finders whose shape was seen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -83,7 +84,7 @@ ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
 _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
-    rf"|[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]{{0,39}}\\*{_TAIL_END}"
+    rf"|[#&'()+/0-9A-Z_: \-][#&'()+/0-9A-Za-z_: \-]*\\*{_TAIL_END}"
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
 )
 
@@ -124,6 +125,17 @@ def _no_suffixes(words: Iterable[str]) -> list[str]:
     return [word for word in known if not any(word[at:] in known for at in range(1, len(word)))]
 
 
+def _keys(words: Iterable[str]) -> str:
+    return "|".join(f"\\x{0xA0 + len(word):02x}{word}" for word in words)
+
+
+_ROWS = r"(?:[\x91-\x9f]|\xdc[\x00-\xff]{2}|\xdd[\x00-\xff]{4})"
+_WIDE = r"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+_SPACED = r"[#&'()+/0-9A-Za-z_: \-]"
+#: An empty key right behind the name of an item.
+_EMPTY_KEY = f"(?:{_keys(NAME_KEYS)}).(?:[ -~]|{_WIDE})*\\xa0"
+
+
 def _pair_ends(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     ends: dict[str, list[str]] = {}
     for first, second in pairs:
@@ -159,32 +171,34 @@ def _named(strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shap
         others + _AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
         last + r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})*(?:" + _TAIL_END + r"|[=:>%']| is | was | are )",
-        _describing("(?:" + "|".join([*groups, last, others]) + ")"),
+        _EMPTY_KEY,
     ]
 
 
-def _describing(names: str) -> str:
-    """Match names that stand as values and say what something before them is.
+def _loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
+    """Match words wherever they stand: a smaller expression, for places where few names are met."""
+    known = set(words)
+    least = [word for word in known if not any(other != word and other in word for other in known)]
+    groups = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")"]
+    groups += [_word(word) for word in least if not word.isascii()]
+    for second, firsts in _pair_ends(pairs).items():
+        groups.append(f"(?:{'|'.join(map(_word, firsts))}){_JOINT}{_word(second)}")
+    return "(?:" + "|".join(groups) + ")"
+
+
+def _describing(names: str) -> tuple[str, str]:
+    """Match names that stand as values and say what something before them is: how it begins, and all of it.
 
     When what they describe comes later, a key stands behind them, and they are seen like keys, but for an empty
     key. Otherwise they are the last in their map, and anything may come behind them.
     """
     length = r"(?:[\xc4\xd9]|[\xc5\xda].|[\xc6\xdb].{3})?"  # its last byte is what stands left of the name
-    rows = r"(?:[\x91-\x9f]|\xdc[\x00-\xff]{2}|\xdd[\x00-\xff]{4})"
-    wide = r"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
-    spaced = r"[#&'()+/0-9A-Za-z_: \-]"
-    before = f"(?:.(?:(?:[!-~]|{wide})*|(?:{spaced}|{wide})*))?"
-    behind = rf"(?:[!-~]*|{spaced}*)(?:[\x00-\x1f\x7f-\xff]|$)"
-    item = f"(?:{_keys(NAME_KEYS)}){length}{before}"
-    table = f"(?:{_keys(COLUMN_KEYS)}){rows}.*"
-    values = f"(?:{_keys(VALUE_KEYS)})"
-    cells = f"(?:{_keys(ROW_KEYS)}){rows}"
-    first = f"(?:{values}.+{item}|{cells}.+{table}){names}{behind}"
-    return f"{first}|(?:{item}|{table}){names}\\xa0.+(?:{values}|{cells})"  # the text `\xa0` is an empty key
-
-
-def _keys(words: Iterable[str]) -> str:
-    return "|".join(f"\\x{0xA0 + len(word):02x}{word}" for word in words)
+    before = f"(?:.(?:(?:[!-~]|{_WIDE})*|(?:{_SPACED}|{_WIDE})*))?"
+    item = f"(?:{_keys(NAME_KEYS)}){length}{before}{names}(?:[!-~]*|{_SPACED}*)(?:[\\x00-\\x1f\\x7f-\\xff]|$)"
+    columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
+    begin = f"{item}|{columns}"
+    whole = f"(?:{_keys(VALUE_KEYS)}).+{item}|(?:{_keys(ROW_KEYS)}){_ROWS}.+{columns}.*{names}"
+    return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
 def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
@@ -198,13 +212,20 @@ def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     )
 
 
+_COUNTED_HEAD = re.compile(r"\[[^\]]*\]\{[0-9,]+\}")
+_COUNTED = re.compile(r"(?<=\])\{[0-9,]+\}")
+
+
 def _vendors() -> list[str]:
-    shapes = []
+    shapes, inner = [], []
     for _, prefix, body, least, exact in VENDORS:
         if "/" in body:
             body = body[:-1] + "\\\\]"
-        shapes.append(f"{prefix.replace('/', chr(92) * 2 + '*/')}{body}{{{exact or least}}}")
-    return [_left(r"A-Za-z0-9_\-") + "(?:" + "|".join(shapes) + ")"]
+        # Counting in every word would multiply the states of the scan: only what is fixed is looked for.
+        fixed = _COUNTED.sub("*", _COUNTED_HEAD.sub("", prefix)).replace("/", chr(92) * 2 + "*/")
+        shape = f"{fixed}{body}{{{exact or least}}}"
+        (inner if _COUNTED_HEAD.match(prefix) else shapes).append(shape)
+    return [_left(r"A-Za-z0-9_\-") + "(?:" + "|".join(shapes) + ")", *inner]
 
 
 _DIGIT = _left("0-9")
@@ -253,10 +274,14 @@ _HIDDEN = [
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:curl)[\x00-\xff]*-(?:u|-user|-proxy-user)",
-    r"mysql[\x00-\xff]*-p|sshpass|redis-cli[\x00-\xff]*-a|(?:docker|podman)[\x00-\xff]*login[\x00-\xff]*-p",
-    r"(?i:identified)",
+    r"(?i:identified)|sshpass",
 ]
+#: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
+#: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
+_PROGRAMS = (
+    r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
+)
+_PROGRAM_NAMES = r"(?i:curl)|mysql|redis-cli|docker|podman"
 
 
 class Prefilter:
@@ -272,7 +297,10 @@ class Prefilter:
         shaped: Iterable[str] = vocab.SHAPED,
     ) -> None:
         named = [*_named(strong, pairs, list(shaped)), _flag_words(strong, pairs), *_NAMED_FIXED]
-        self._compile({"named": named, **_VALUES, "hidden": _HIDDEN})
+        begin, whole = _describing(_loose([*strong, *shaped], pairs))
+        self._compile(
+            {"named": named, **_VALUES, "hidden": _HIDDEN}, [_PROGRAM_NAMES, begin], [_PROGRAMS, whole]
+        )
 
     @classmethod
     def of(cls, added: Iterable[tuple[str, ...]], literals: Iterable[bytes]) -> Prefilter:
@@ -285,24 +313,55 @@ class Prefilter:
         phrases = [_JOINT.join(_word(word) for word in phrase) for phrase in added]
         names = "(?:" + "|".join(phrases) + ")"
         spellings = [_literal(text) for text in literals]
-        own._compile({"named": [names + _AFTER, _describing(names)] if phrases else [], "known": spellings})
+        if phrases:
+            begin, whole = _describing(names)
+            families = {"named": [names + _AFTER, _EMPTY_KEY], "known": spellings}
+            own._compile(families, [begin], [whole])
+        else:
+            own._compile({"known": spellings}, [], [])
         return own
 
-    def _compile(self, families: dict[str, list[str]]) -> None:
+    def _compile(self, families: dict[str, list[str]], begins: list[str], wholes: list[str]) -> None:
         self.names = tuple(name for name, patterns in families.items() if patterns)
-        options = _options()
-        patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, options)
-        for name in self.names:
-            patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in families[name])).encode())
-        patterns.Compile()
-        #: The scan itself: bytes in, the numbers of the families seen out. Bound here because it is the hot
-        #: call.
-        self.scan: Callable[[bytes], list[int]] = patterns.Match
+        groups = [families[name] for name in self.names]
+        match = _set([*groups, begins] if begins else groups)
+        #: The scan itself: bytes in, the numbers of the families seen out.
+        self.scan: Callable[[bytes], list[int]] = (
+            _with_far(match, len(groups), wholes) if begins else match
+        )
 
     def families_in(self, text: str) -> list[str]:
         """Answer the names of the finders whose shape a text shows."""
         names = self.names
         return [names[index] for index in self.scan(text.encode("utf-8", "replace"))]
+
+
+def _set(groups: Iterable[Iterable[str]]) -> Callable[[bytes], list[int]]:
+    patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options())
+    for group in groups:
+        patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in group)).encode())
+    patterns.Compile()
+    match: Callable[[bytes], list[int]] = patterns.Match
+    return match
+
+
+def _with_far(
+    match: Callable[[bytes], list[int]], begin: int, wholes: list[str]
+) -> Callable[[bytes], list[int]]:
+    """Answer the scan that asks for all of a far search when it sees number `begin`; both stand for number 0."""
+    whole: list[Callable[[bytes], list[int]]] = []
+
+    def scan(data: bytes) -> list[int]:
+        found = match(data)
+        if found and begin in found:
+            found.remove(begin)
+            if 0 not in found:
+                if not whole:
+                    whole.append(_set([wholes]))
+                found += whole[0](data)
+        return found
+
+    return scan
 
 
 def _literal(text: bytes) -> str:

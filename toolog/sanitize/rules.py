@@ -293,9 +293,13 @@ FINDERS: dict[str, Finder] = {
 }
 
 
+#: Smaller integers are no telephone number, card or id.
+LEAST_NUMBER = 13_000_000_000
+
+
 def int_rule(number: int) -> str | None:
     """Answer the rule for an integer that is a mobile, card or resident id as such, else None."""
-    if number < 13_000_000_000:
+    if number < LEAST_NUMBER:
         return None
     if number < 20_000_000_000:
         return "phone"

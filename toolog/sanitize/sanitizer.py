@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from toolog.errors import ConfigError, unknown_key
@@ -107,16 +107,17 @@ class Sanitizer(logging.Filter):
         :returns: the value, and how many things were masked by each rule.
         """
         try:
-            walk = Walk(self.policy(tool), tuple(part for part in path.split(".") if part))
+            policy = self._policy if tool is None else self._tools.get(tool, self._policy)
+            walk = Walk(policy, _segments(path) if path else ())
             return walk.run(value), walk.counts
         except Exception:
             return FAILED, {"redaction_failed": 1}
 
     def explain(self, value: Any, tool: str | None = None) -> list[Finding]:
         """List what would be masked: path, rule and length of each, never a value."""
-        walk = Walk(self.policy(tool))
-        walk.run(value)
-        return walk.findings
+        findings: list[Finding] = []
+        Walk(self.policy(tool), (), findings).run(value)
+        return findings
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Mask a log record in place and let it pass; one with nothing to hide is left untouched. Never logs.
@@ -147,6 +148,11 @@ class Sanitizer(logging.Filter):
     def __repr__(self) -> str:
         shown = sorted(name for name in self._options)
         return f"Sanitizer({', '.join(name + '=...' for name in shown)})"
+
+
+@lru_cache(maxsize=256)
+def _segments(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split(".") if part)
 
 
 def _restore(kind: type[Sanitizer], options: dict[str, Any]) -> Sanitizer:

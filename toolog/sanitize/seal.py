@@ -1,7 +1,7 @@
 """The door that nothing unmasked passes: raw content in, the sanitized document out.
 
-Sealing scans the packed content once and walks the structure only on a hit; a batch is scanned as one. It fails
-closed: when sanitizing breaks, the content is withheld and the record says so.
+Sealing scans the packed content once and walks the structure only on a hit; a batch is scanned as one. It
+fails closed: when sanitizing breaks, the content is withheld and the record says so.
 """
 
 from __future__ import annotations

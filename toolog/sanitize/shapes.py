@@ -11,6 +11,8 @@ from toolog.sanitize.policy import Policy
 from toolog.sanitize.prefilter import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.words import Verdict, split
 
+#: A dict without any of these keys describes no item or table.
+DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS))
 _MEASURES = frozenset(
     """bytes byte size ns us ms time timestamp ts duration elapsed count total id ids offset length len seq
     sequence version amount price balance population revenue hash seed index rows lines inode pid tid epoch

@@ -19,9 +19,11 @@ from toolog.sanitize.urls import find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
 _RUN_BACKWARDS = re.compile(r"[\w.$\[\]-]{1,101}+")
+_RUN = re.compile(r"[\w.$\[\]-]{0,101}+")
 _NAME = re.compile(r"[^\W\d][\w.$\[\]-]{0,100}+")
 #: What can follow a name whose value is shown; checked first because it is cheap.
 _BEHIND_NAMES = frozenset("\"'`\\ \t\n=:：>是为為")
+_BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
@@ -70,14 +72,22 @@ class NamedText:
         for at in self._candidates.find(text):
             if at < last:
                 continue
-            run = _RUN_BACKWARDS.match(text[max(0, at - 101) : at][::-1])
+            stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
+            behind = text[stop : stop + 1]
+            if behind not in _BEHIND_NAMES:
+                continue
+            before = text[max(0, at - 102) : at]
+            # A line's end can follow only the name of an element of markup.
+            if behind == "\n" and "<" not in before and ":" not in before:
+                continue
+            run = _RUN_BACKWARDS.match(before[::-1])
             start = at - (run.end() if run else 0)
             while start < at and not (text[start].isalpha() or text[start] == "_"):
                 start += 1
             name = _NAME.match(text, start)
             if name is not None and name.end() >= at:
                 last = name.end()
-                if text[last : last + 1] in _BEHIND_NAMES:
+                if last == stop:
                     yield start, last
 
     def _at_name(self, text: str, start: int, end: int, values: Values) -> Span | None:
@@ -94,7 +104,7 @@ class NamedText:
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
-        if before in ("<", ":") and verdict is not None:
+        if before in _BEFORE_MARKUP and verdict is not None:
             return self._markup(text, end, verdict)
         return self._quoted_next(text, name, end, verdict)
 
