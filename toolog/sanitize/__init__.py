@@ -7,6 +7,6 @@ secrets, `engine` walks values, `prefilter` says from the bytes alone that there
 
 from toolog.sanitize.engine import Finding
 from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
-from toolog.sanitize.sanitizer import Sanitizer, default
+from toolog.sanitize.sanitizer import Sanitizer, default, warm
 
-__all__ = ["CYCLE", "FAILED", "TRUNCATED", "Finding", "Sanitizer", "default"]
+__all__ = ["CYCLE", "FAILED", "TRUNCATED", "Finding", "Sanitizer", "default", "warm"]

@@ -224,7 +224,7 @@ class Walk:
             return False
 
     def _plain_dict(self, value: dict[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
-        """Do what `_mapping` does, faster, for the ordinary dict: known clean keys, and no describing ones."""
+        """Do what `_mapping` does, faster, for an ordinary dict: known clean keys, no describing ones."""
         policy = self.policy
         known = policy.known_keys
         if verdict is not None or not policy.plain or not shapes.DESCRIBERS.isdisjoint(value):

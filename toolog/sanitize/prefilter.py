@@ -25,14 +25,15 @@ from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES
 
-_MEMORY = 96 << 20
-#: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of a
-#: MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name: nil,
-#: booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin letters, too:
-#: signs as in `password²`, of which `words.judge` keeps the same ones. A newline can stand in `<password\n a=`.
+_MEMORY = 64 << 20
+#: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
+#: a MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name:
+#: nil, booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin
+#: letters, too: signs as in `password²`, of which `words.judge` keeps the same ones. A newline can stand in
+#: `<password\n a=`.
 _BEHIND = (
-    r"(?:[\x81-\x8f\x91-\x9f\xa1-\xbf\xc4-\xff]|\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|\xc3(?:\x97|\xb7(?:[^A-Za-z0-9_]|$))"
-    r"|\n[\t-~\xc2-\xf4])"
+    r"(?:[\x81-\x8f\x91-\x9f\xa1-\xbf\xc4-\xff]|\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)"
+    r"|\xc3(?:\x97|\xb7(?:[^A-Za-z0-9_]|$))|\n[\t-~\xc2-\xf4])"
 )
 #: Behind `null`, `true` or `false` in JSON; what makes it another word, which may be a secret in broken JSON.
 _GOES_ON = r"(?:[^\s,}\]]|,(?:[^\s\"\\}]|$)|$)"
@@ -48,7 +49,8 @@ def _not(word: str) -> str:
 
 #: A closing quote of JSON, and behind it no colon (a value, an item), or a value that can be masked.
 _QUOTED = (
-    r"\"[ \t\r\n]*(?:[^ \t\r\n:]|:[ \t\r\n]*(?:[^ \t\r\n\"\\\[{nft]|\"(?:[^\"]|$)|\\(?:[^\"]|$|\"(?:[^\\]|$|\\(?:[^\"]|$)))"
+    r"\"[ \t\r\n]*(?:[^ \t\r\n:]|:[ \t\r\n]*(?:[^ \t\r\n\"\\\[{nft]|\"(?:[^\"]|$)"
+    r"|\\(?:[^\"]|$|\"(?:[^\\]|$|\\(?:[^\"]|$)))"
     rf"|\[(?:[^\]]|$)|\{{(?:[^}}]|$)|{_not('null')}|{_not('true')}|{_not('false')}))"
 )
 _END = f"(?:{_QUOTED}|{_BEHIND})"
@@ -154,7 +156,9 @@ def _pair_groups(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return groups
 
 
-def _named(strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]) -> list[str]:
+def _named(
+    strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]
+) -> list[str]:
     latin = [word for word in strong if word.isascii()]
     mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
     foreign = [word for word in strong if not word.isascii() and word not in mixed]
@@ -189,8 +193,8 @@ def _loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
 def _describing(names: str) -> tuple[str, str]:
     """Match names that stand as values and say what something before them is: how it begins, and all of it.
 
-    When what they describe comes later, a key stands behind them, and they are seen like keys, but for an empty
-    key. Otherwise they are the last in their map, and anything may come behind them.
+    When what they describe comes later, a key stands behind them, and they are seen like keys, but for an
+    empty key. Otherwise they are the last in their map, and anything may come behind them.
     """
     length = r"(?:[\xc4\xd9]|[\xc5\xda].|[\xc6\xdb].{3})?"  # its last byte is what stands left of the name
     before = f"(?:.(?:(?:[!-~]|{_WIDE})*|(?:{_SPACED}|{_WIDE})*))?"
@@ -217,7 +221,8 @@ _COUNTED = re.compile(r"(?<=\])\{[0-9,]+\}")
 
 
 def _vendors() -> list[str]:
-    shapes, inner = [], []
+    shapes: list[str] = []
+    inner: list[str] = []
     for _, prefix, body, least, exact in VENDORS:
         if "/" in body:
             body = body[:-1] + "\\\\]"
@@ -348,7 +353,7 @@ def _set(groups: Iterable[Iterable[str]]) -> Callable[[bytes], list[int]]:
 def _with_far(
     match: Callable[[bytes], list[int]], begin: int, wholes: list[str]
 ) -> Callable[[bytes], list[int]]:
-    """Answer the scan that asks for all of a far search when it sees number `begin`; both stand for number 0."""
+    """Answer the scan that asks for all of a far search when it sees number `begin`; that is number 0."""
     whole: list[Callable[[bytes], list[int]]] = []
 
     def scan(data: bytes) -> list[int]:

@@ -1,7 +1,7 @@
 """The door that nothing unmasked passes: raw content in, the sanitized document out.
 
-Sealing scans the packed content once and walks the structure only on a hit; a batch is scanned as one. It
-fails closed: when sanitizing breaks, the content is withheld and the record says so.
+Sealing scans the packed content once and walks the structure only on a hit; of a batch, a few are
+scanned as one. It fails closed: when sanitizing breaks, the content is withheld and the record says so.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any
 import ormsgpack
 
 from toolog.call import _COUNTS
+from toolog.counters import contain
 from toolog.record import ToolRecord
 from toolog.sanitize import Sanitizer, default
-from toolog.counters import contain
 
 FAILED = "[REDACTION_FAILED]"
+#: How many records are scanned as one: one record in thirty is flagged, and then so many are scanned again.
+_TOGETHER = 8
 
 
 def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
@@ -30,7 +32,10 @@ def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
         try:
             rules = record.toolog_sanitizer or sanitizer or default()
             tail, count = record.tail()
-            sealed = record.assemble(tail, count) if not rules.flags(tail) else _walk(record, tail, count, rules)
+            if rules.flags(tail, _tool(record)):
+                sealed = _walk(record, tail, count, rules)
+            else:
+                sealed = record.assemble(tail, count)
         except Exception as error:
             contain("seal", error)
             sealed = _withhold(record)
@@ -39,23 +44,42 @@ def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
 
 
 def seal_batch(records: Sequence[ToolRecord], sanitizer: Sanitizer | None = None) -> list[bytes]:
-    """Seal many records with one scan; only when that hits, each record is looked at alone."""
-    fresh = [record for record in records if record._sealed is None and record.toolog_sanitizer is None]
-    if len(fresh) > 1:
-        try:
-            rules = sanitizer or default()
-            tails = [record.tail() for record in fresh]
-            if not rules.flags(b"".join([tail for tail, _ in tails])):
-                for record, (tail, count) in zip(fresh, tails, strict=True):
-                    record._sealed = record.assemble(tail, count)
-        except Exception as error:
-            contain("seal", error)
+    """Seal many records, a few of them with one scan; only where that hits, records are looked at alone."""
+    rules = sanitizer or default()
+    if not rules.by_tool:
+        fresh = [record for record in records if record._sealed is None and record.toolog_sanitizer is None]
+        for at in range(0, len(fresh), _TOGETHER):
+            try:
+                _seal_some(fresh[at : at + _TOGETHER], rules)
+            except Exception as error:
+                contain("seal", error)
     return [seal(record, sanitizer) for record in records]
+
+
+def _seal_some(records: list[ToolRecord], rules: Sanitizer) -> None:
+    tails = [record.tail() for record in records]
+    if not rules.flags(b"".join([tail for tail, _ in tails])):
+        for record, (tail, count) in zip(records, tails, strict=True):
+            record._sealed = record.assemble(tail, count)
+        return
+    hit = False
+    for place, (record, (tail, count)) in enumerate(zip(records, tails, strict=True), 1):
+        # When all the others are clean, the last one is known to be not.
+        if (place == len(records) and not hit) or rules.flags(tail):
+            hit = True
+            record._sealed = _walk(record, tail, count, rules)
+        else:
+            record._sealed = record.assemble(tail, count)
+
+
+def _tool(record: ToolRecord) -> str | None:
+    call = record._call
+    return None if call is None else call.plan.tool_name
 
 
 def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> bytes:
     content: dict[str, Any] = ormsgpack.unpackb(_COUNTS[count] + tail)
-    tool = record._call.plan.tool_name if record._call is not None else None
+    tool = _tool(record)
     masked: dict[str, int] = {}
     parts: list[bytes] = []
     changed = False
@@ -81,4 +105,4 @@ def _withhold(record: ToolRecord) -> bytes:
     return _COUNTS[count + 1] + head + b"\xa6masked" + ormsgpack.packb({"redaction_failed": 1})
 
 
-ToolRecord.sealer = staticmethod(seal)  # type: ignore[assignment]
+ToolRecord.sealer = staticmethod(seal)

@@ -30,8 +30,8 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINT = re.compile(r"[ !#-+\-./0-9;-@\[-`{-~]*")
 _MASK = re.compile(r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]")
 #: A sign such as `·` inside a name ends what stands before it, and so does another script before an accented
-#: letter; control characters are in no name. The scan relies on it: in MessagePack these bytes are small numbers,
-#: `false` and `true`.
+#: letter; control characters are in no name. The scan relies on it: in MessagePack these bytes are small
+#: numbers, `false` and `true`.
 _SIGN = re.compile(r".[\u00a1-\u00bf\u00f7](?=[A-Za-z0-9_])|[^\W\d_\x00-\u024f](?=[\u00c0-\u00ff])", re.S)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CACHE_SIZE = 4096
