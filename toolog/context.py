@@ -187,6 +187,10 @@ class Bridge(Protocol):
 bridge: Bridge | None = None
 
 
+DEEP = 32
+"""From this depth on calls go the long way, which sees to room on the stack (``instrumentation.room``)."""
+
+
 class Mode:
     """Whether calls may take the short way: no option is on that the hot path would have to look at one by
     one.
@@ -197,12 +201,12 @@ class Mode:
 
     plain = True
     simple = True
-    max_depth = capture.max_depth
+    max_depth = min(capture.max_depth, DEEP)
 
     @classmethod
     def refresh(cls) -> None:
         """Look at the settings and the bridge again."""
-        cls.max_depth = capture.max_depth
+        cls.max_depth = min(capture.max_depth, DEEP)
         cls.plain = not (capture.capture_output or capture.slow_ms is not None or capture.levels)
         cls.simple = cls.plain and bridge is None
 

@@ -11,12 +11,13 @@ import ormsgpack
 
 from toolog import context
 from toolog.call import Call, Plan
-from toolog.context import NOWHERE, Scope, quiet
+from toolog.context import DEEP, NOWHERE, Scope, quiet
 from toolog.counters import contain, count
 from toolog.emit import deliver, level_of
 from toolog.errors import CallDepthExceeded
 from toolog.faults import describe_error
 from toolog.instrumentation import capture_output
+from toolog.instrumentation.room import make_room
 from toolog.record import ToolRecord
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
@@ -168,6 +169,8 @@ def prepare(call: Call) -> None:
         if outside is not None:
             call.parent = Outside(call.parent, outside)
             call.trace = outside[0]
+    if call.depth > DEEP:
+        make_room(call.depth)
     start(call)
     if capture.capture_output:  # not before: the record of the start would take what is collected
         capture_output.collect(call)

@@ -30,6 +30,7 @@ from toolog.instrumentation.patch import (
     repair_aliases,
     spot_at,
 )
+from toolog.instrumentation.room import give_back
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, find_dotted, resolve, search
 
@@ -194,6 +195,8 @@ class Instrumentation:
             self._hooks.clear()
             self._classes.clear()
             self.waiting.clear()
+            if not _active:
+                give_back()
 
     def _covers(self, target: Target) -> bool:
         return any(
