@@ -241,7 +241,9 @@ _VALUES: dict[str, list[str]] = {
     "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path in HOOKS) + ")"],
     "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
     "email": [
-        r"[A-Za-z0-9._%+'\x80-\xff-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xf4]|\\u)"
+        r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xdf][\x80-\xbf]"
+        # UTF-8 as it must be, not any high byte: 0x40, the sign @, begins most MessagePack floats
+        r"|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|\\u)"
     ],
     "phone": [
         rf"{_DIGIT}(?:(?:00)?86{_BLANK}?)?1[3-9][0-9]{_BLANK}?[0-9]{{4}}{_BLANK}?[0-9]{{4}}",
@@ -283,9 +285,7 @@ _NAMED_FIXED = [
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-_PROGRAMS = (
-    r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
-)
+_PROGRAMS = r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
 _PROGRAM_NAMES = r"(?i:curl)|mysql|redis-cli|docker|podman"
 
 
@@ -331,9 +331,7 @@ class Prefilter:
         groups = [families[name] for name in self.names]
         match = _set([*groups, begins] if begins else groups)
         #: The scan itself: bytes in, the numbers of the families seen out.
-        self.scan: Callable[[bytes], list[int]] = (
-            _with_far(match, len(groups), wholes) if begins else match
-        )
+        self.scan: Callable[[bytes], list[int]] = _with_far(match, len(groups), wholes) if begins else match
 
     def families_in(self, text: str) -> list[str]:
         """Answer the names of the finders whose shape a text shows."""
