@@ -280,6 +280,21 @@ def test_a_repr_that_calls_tools_while_its_value_is_recorded_is_not_recorded(
     assert toolog.stats()["reentrant"] == before + 2
 
 
+def test_an_event_that_was_raised_to_critical_is_recorded_at_that_level(settings: Any) -> None:
+    """A level of an event above ERROR counts, too, when the logger takes only that."""
+
+    def fail() -> None:
+        raise ValueError
+
+    settings.levels = {"tool_call_failed": "CRITICAL"}
+    refresh_plans()
+    with collecting(logging.CRITICAL) as seen:
+        with pytest.raises(ValueError):
+            wrap(fail)()
+        wrap(add)(1)
+    assert (seen.only()["event"], seen.only()["level"]) == ("tool_call_failed", "CRITICAL")
+
+
 @pytest.mark.parametrize("raising", [False, True])
 def test_ctrl_c_while_a_call_is_recorded_leaves_its_scope(raising: bool) -> None:
     """A KeyboardInterrupt in a handler is the application's; later calls are recorded as ever."""

@@ -155,7 +155,7 @@ def wanted(plan: Plan) -> bool:
     """Whether a call must be watched: its failure would be recorded. Also fills the cache that the hot path
     reads.
     """
-    return plan.enabled(20) or plan.enabled(40)
+    return plan.enabled(20) or plan.enabled(40) or bool(capture.levels and plan.enabled(50))
 
 
 def prepare(call: Call) -> None:
