@@ -1,6 +1,7 @@
-"""Put what `toolog demo` prints today into README.md, between its two marks.
+"""Put what `toolog demo` prints today, and what was measured, into README.md, between their marks.
 
-    python docs/readme.py
+    python docs/readme.py                     the demo's output
+    python docs/readme.py --figures FILE      the figures, from `python benchmarks/overhead.py --json > FILE`
 
 The demo runs in an empty folder, on a terminal of 100 columns and without colours. Times, ids, ports and the
 order of concurrent work differ each time; `outline` takes them out, and a test compares the rest.
@@ -9,6 +10,7 @@ order of concurrent work differ each time; `outline` takes them out, and a test 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -21,6 +23,7 @@ from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- demo -->\n```text\n", "```\n<!-- /demo -->"
+FIGURES, FIGURES_END = "<!-- figures -->\n", "<!-- /figures -->"
 COLUMNS = 100
 
 
@@ -67,13 +70,36 @@ def shown() -> str:
     return README.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
 
 
-def main() -> None:
-    """Run the demo and rewrite the block."""
+def table(figures: dict[str, dict[str, dict[str, float]]]) -> str:
+    """Return the scenarios `small` and `4 kB` of a measurement as one Markdown table."""
+    columns = [(scenario, who) for scenario in ("small", "4 kB") for who in ("caller", "total")]
+    head = "| | " + " | ".join(f"{scenario}, {who}" for scenario, who in columns) + " |\n"
+    rows = [head, "|---|" + "---:|" * len(columns) + "\n"]
+    for name in figures["small"]:
+        cells = []
+        for scenario, who in columns:
+            row = figures[scenario][name]
+            cells.append(f"{row[who] / 1000:.1f} ({row[f'{who}_ratio']:.1f}x)")
+        rows.append(f"| {name} | " + " | ".join(cells) + " |\n")
+    return "".join(rows)
+
+
+def replace(begin: str, text: str, end: str) -> None:
+    """Put a text between two marks of README.md."""
+    before, _, rest = README.read_text("utf-8").partition(begin)
+    README.write_text(before + begin + text + end + rest.partition(end)[2], "utf-8")
+
+
+def main(arguments: list[str]) -> None:
+    """Rewrite one of the two blocks."""
+    if arguments[:1] == ["--figures"]:
+        measured = json.loads(Path(arguments[1]).read_text("utf-8"))
+        replace(FIGURES, table(measured["nanoseconds"]), FIGURES_END)
+        return
     with tempfile.TemporaryDirectory() as folder:
         printed = run_demo(Path(folder))
-    before, _, rest = README.read_text("utf-8").partition(BEGIN)
-    README.write_text(before + BEGIN + printed + END + rest.partition(END)[2], "utf-8")
+    replace(BEGIN, printed, END)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
