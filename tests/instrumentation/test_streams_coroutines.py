@@ -157,6 +157,18 @@ async def test_failure(records: Records) -> None:
     assert records.of("broken")["error"]["message"] == "gone"
 
 
+async def test_stop_async_iteration_out_of_a_coroutine_is_a_failure(records: Records) -> None:
+    """It ends an async generator; a coroutine that raises it (a tool behind ``__anext__``) has failed."""
+
+    @tool
+    async def following() -> int:
+        raise StopAsyncIteration
+
+    with pytest.raises(StopAsyncIteration):
+        await following()
+    assert records.of("following")["status"] == "execution_error"
+
+
 def test_never_awaited(records: Records) -> None:
     """One that nobody awaits warns as it always did, at the line that dropped it, and ends as `closed`."""
     with warnings.catch_warnings(record=True) as caught:

@@ -89,8 +89,8 @@ def end(call: Call, items: Items | None, error: BaseException | None, started: b
     """Record that a stream is over. Never raises; only the first end of a call counts.
 
     ``items`` is None for a coroutine. ``error`` is what its code raised (StopIteration and StopAsyncIteration
-    mean that it is exhausted), None that it was closed or dropped. ``started`` is False when none of its code
-    ever ran.
+    mean that it is exhausted, but out of a coroutine are a failure as any other), None that it was closed or
+    dropped. ``started`` is False when none of its code ever ran.
     """
     if call.ended:
         return
@@ -101,7 +101,7 @@ def end(call: Call, items: Items | None, error: BaseException | None, started: b
         output, cuts = items.packed() if items is not None else (None, None)
         if error is None or isinstance(error, GeneratorExit):
             finish(call, "tool_call_cancelled", "closed", duration, output, cuts)
-        elif isinstance(error, (StopIteration, StopAsyncIteration)):
+        elif items is not None and isinstance(error, (StopIteration, StopAsyncIteration)):
             finish(call, "tool_call_success", "success", duration, output, cuts)
         else:
             event, status = kind_of(error)
