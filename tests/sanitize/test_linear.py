@@ -11,10 +11,10 @@ import time
 
 import pytest
 
-from toolog.sanitize import Sanitizer
+from toolog.sanitize import Sanitizer, default
 
-SIZE = 200_000
-SECONDS = 15.0
+SIZE = 40_000
+SECONDS = 3.0
 PIECES = [
     "a.a.a.", "sk-" + "sk-", "eyJ", "eyJaaaaaaaaaa.", "-----BEGIN " + "PRIVATE KEY-----\n", "-----BEGIN CERTIFICATE-----\n", "@", "a@a.",
     "1", "13800138000 ", "1-", "{", "[", '{"a":', "\\", '\\"', "password=", "password: ", "password='", 'password=\\"', "password=[",
@@ -26,8 +26,8 @@ PIECES = [
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_hostile_text_is_read_in_linear_time(piece: str) -> None:
-    """200 kB of one piece, alone and behind a real secret, are masked long before a quadratic run would end."""
-    sanitizer = Sanitizer()
+    """Many of one piece, alone and behind a real secret, are masked long before a quadratic run would end."""
+    sanitizer = default()
     text = piece * (SIZE // len(piece))
     started = time.process_time()
     sanitizer.flags(text.encode())

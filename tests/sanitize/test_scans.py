@@ -36,6 +36,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_a_child_that_is_forked_in_the_middle_of_a_scan_masks() -> None:
     """re2 holds locks while it scans without the interpreter's lock; a child must not wait for them."""
     done = subprocess.run(

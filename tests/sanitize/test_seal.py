@@ -11,7 +11,7 @@ import pytest
 import toolog
 from tests.helpers import collecting, wrap
 from toolog.record import ToolRecord
-from toolog.sanitize import Sanitizer
+from toolog.sanitize import Sanitizer, default, warm
 from toolog.sanitize.seal import seal, seal_batch
 
 MAIL = "dana.invented" + "@" + "example.com"
@@ -89,3 +89,26 @@ def test_it_fails_closed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     document = ormsgpack.unpackb(seal(record, sanitizer))
     assert "Zq9-inv" not in json.dumps(document)
     assert document["masked"]["redaction_failed"] >= 1
+
+
+def test_a_tool_is_sealed_by_its_own_options_alone_and_in_a_batch() -> None:
+    """Options of one tool hold when its records are sealed, however they are sealed."""
+    sanitizer = Sanitizer(tools={"echo": {"keys_add": ["city"]}})
+    made = [seal(records({"city": "Paris"})[0], sanitizer)]
+    made += seal_batch(records({"city": "Paris"}, {"city": "Rome"}), sanitizer)
+    assert [packed for packed in made if b"Paris" in packed or b"Rome" in packed] == []
+
+
+@pytest.mark.parametrize("dirty", [{0}, {7}, {8}, {15}, {3, 11}, set(range(16))], ids=str)
+def test_in_a_batch_only_the_dirty_records_are_masked(dirty: set[int]) -> None:
+    """Wherever in a batch the records with secrets stand, they are masked and the others untouched."""
+    values = [{"password" if at in dirty else "note": "Zq9-inv"} for at in range(17)]
+    packed = seal_batch(records(*values))
+    assert {at for at, document in enumerate(packed) if b"Zq9-inv" not in document} == dirty
+
+
+def test_warming_up_changes_nothing() -> None:
+    """`warm` makes the scans; what is sealed after it is what was sealed before it."""
+    before = default().sanitize({"password": "Zq9-inv"})
+    warm()
+    assert default().sanitize({"password": "Zq9-inv"}) == before == {"password": "[MASKED:password]"}

@@ -57,7 +57,7 @@ _END = f"(?:{_QUOTED}|{_BEHIND})"
 #: Behind more than the word itself, an accented letter begins or ends another word.
 _TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
 #: Behind a word that is found inside longer runs: anything but the values that stay as they are.
-_AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\x7e])"
+_AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\[\]-~]|\\+[^\"\\])"
 _JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
 _BLANK = (
     r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
@@ -168,13 +168,14 @@ def _named(
     codes = [_start(word for word in latin if strong[word] == "code")]
     codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
     last = _start(word for word in shaped if word.isascii())
+    more = r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})"
     others = "(?:" + "|".join(map(_word, foreign)) + ")"
     return [
         "(?:" + "|".join(groups) + ")" + _RIGHT,
         "(?:" + "|".join(codes) + r")[0-9_]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + _AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
-        last + r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})*(?:" + _TAIL_END + r"|[=:>%']| is | was | are )",
+        last + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%']| is | was | are ))",
         _EMPTY_KEY,
     ]
 
