@@ -246,6 +246,54 @@ def test_a_package_that_only_reexports_is_covered_once(seen: Collector, agents: 
     assert reasons["reexporting.*"].startswith("lazy module")
 
 
+LAYERED = {
+    "__init__.py": "from .client import Client\nfrom .storage import Storage\n",
+    "storage.py": "class Storage:\n    def read(self): return [1]\n",
+    "index.py": "def look(storage): return storage.read()\n",
+    "table.py": """
+        from . import index
+        class Table:
+            def __init__(self, storage): self.storage = storage
+            def rows(self): return self.storage.read()
+            def __len__(self): return len(index.look(self.storage))
+        class Row:
+            def show(self): return "row"
+    """,
+    "client.py": """
+        from __future__ import annotations
+        from .storage import Storage
+        from .table import Row, Table
+        class Client:
+            def __init__(self): self.storage = Storage()
+            def table(self) -> Table: return Table(self.storage)
+            def nothing(self) -> NotThere: return None
+    """,
+    "main.py": "from layered.client import Client\ndef run(client): return client.storage.read()\n",
+}
+
+
+def test_what_a_tool_says_it_returns_is_covered_and_what_it_is_built_on_is_quiet(
+    seen: Collector, tmp_path: Path
+) -> None:
+    """A class that a client hands out has tools, though nobody exports it. What the modules below the tools
+    call is no record; what the application's main module calls, above them, is one.
+    """
+    import importlib
+
+    with package(tmp_path, "layered", LAYERED) as module:
+        main = importlib.import_module("layered.main")
+        made = instrument(module)
+        assert sorted(made.wrapped) == ["Client.nothing", "Client.table", "Storage.read", "Table.rows"]
+        client = module.Client()
+        table = client.table()
+        assert table.rows() == [1]
+        assert names(seen) == ["Client.table", "Table.rows"]
+        assert len(table) == 1  # a subscript, a length or a property is no call, nor what it calls
+        assert names(seen) == []
+        assert main.run(client) == [1]
+        assert names(seen) == ["Storage.read"]
+
+
 def test_no_submodule_is_entered(seen: Collector, agents: ModuleType) -> None:
     """What the package does not export from, loaded or not, is left alone."""
     import importlib

@@ -5,8 +5,9 @@ The rule (measured: wrapping everything public gives 17 records for one ``reques
 - of a module: the classes and public functions in its own namespace that its root package defines, so that a
   package which only re-exports is covered too. No submodule is entered, ``__all__`` is not read, no lazy name
   is touched.
-- of a package also the public classes that stand beside an exported one, in the module that defines it: what
-  ``Database["table"]`` hands out is a class nobody exports.
+- of a package also the public classes that stand beside an exported one, in the module that defines it, and
+  those that a tool says it returns: what ``Database["table"]`` or ``TinyDB.table`` hands out is a class that
+  nobody exports.
 - of a class: public methods and ``__call__`` over the part of its MRO that its root package defines. A method
   belongs to the class whose namespace holds it, and only the definition that is in force counts.
 - of an instance: its class's methods, for that object alone, and callables in its own namespace.
@@ -17,7 +18,7 @@ Nothing is evaluated on the way: see `kinds`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -162,10 +163,57 @@ def _look_beside(
             seen.add(id(value))
             if why_no_tools(value) is None:
                 find_in_class(value, choice, found, name=name, nested=nested, package=package)
+    _look_at_what_is_returned(package, choice, found, name=name, nested=nested, seen=seen)
     if not nested:
-        inner = frozenset(homes)
+        homes.update(dict.fromkeys(module_of(item.cls) for item in found.classes))
+        inner = _with_what_is_below(homes, package)
         found.tools[:] = [tool._replace(homes=inner) for tool in found.tools]
         found.classes[:] = [item._replace(homes=inner) for item in found.classes]
+
+
+def _look_at_what_is_returned(
+    package: str, choice: Choice, found: Found, *, name: str | None, nested: bool, seen: set[int]
+) -> None:  # fmt: skip
+    """Find the public classes of a package that its tools say they return. No annotation is evaluated."""
+    for tool in found.tools:  # the list grows on the way
+        function = unwrap(tool.kind.function)
+        if type(function) is not FunctionType:
+            continue
+        hint: Any = function.__annotations__.get("return")
+        if isinstance(hint, str):
+            home = sys.modules.get(module_of(function))
+            hint = None if home is None else module_vars(home).get(hint.strip("\"'"))
+        if not is_class(hint) or id(hint) in seen or hint.__name__.startswith("_"):
+            continue
+        seen.add(id(hint))
+        if root_package(module_of(hint)) == package and why_no_tools(hint) is None:
+            find_in_class(hint, choice, found, name=name, nested=nested, package=package)
+
+
+def _with_what_is_below(homes: Iterable[str], package: str) -> frozenset[str]:
+    """Return the modules that define tools, with those of the package that they are built on.
+
+    A module is built on those whose classes, functions or modules stand in its namespace. What imports the
+    tools (an application's ``main``) is above them, and so not among these. All submodules stand in the
+    namespace of a package, whoever imported them, so those say nothing where a package itself defines tools.
+    """
+    known = list(homes)
+    seen = set(known)
+    tops = {*known, package}
+    for home in known:  # the list grows on the way
+        module = sys.modules.get(home)
+        names = module_vars(module) if isinstance(module, ModuleType) else {}
+        for value in list(names.values()):
+            if is_class(value) or type(value) is FunctionType:
+                below = module_of(value)
+            elif type(value) is ModuleType and not ("__path__" in names and home in tops):
+                below = str(module_vars(value).get("__name__", ""))
+            else:
+                continue
+            if below not in seen and below in sys.modules and root_package(below) == package:
+                seen.add(below)
+                known.append(below)
+    return frozenset(known)
 
 
 def find_in_class(
