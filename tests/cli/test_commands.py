@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,15 @@ def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -
     """A misspelt command is one clear line and exit code 2."""
     assert execute(["tial"]) == 2
     assert "Did you mean 'tail'?" in capsys.readouterr().err
+
+
+def test_a_program_that_calls_a_command_keeps_its_signals(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the process's own command line may end by SIGPIPE; a caller of `execute` would die of a closed
+    socket.
+    """
+    before = signal.getsignal(signal.SIGPIPE)
+    assert execute(["schema"]) == 0
+    assert signal.getsignal(signal.SIGPIPE) is before
 
 
 def test_help_imports_no_command() -> None:

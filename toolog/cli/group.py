@@ -82,7 +82,8 @@ def root() -> None:
 def execute(args: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; every error that a user can cause is one clear line."""
     words = list(sys.argv[1:] if args is None else args)
-    _leave_quietly_on_a_closed_pipe(words)
+    if args is None:  # a program that calls us keeps its own signals
+        _leave_quietly_on_a_closed_pipe(words)
     try:
         answer = root.main(args=words, prog_name="toolog", standalone_mode=False)
         sys.stdout.flush()
