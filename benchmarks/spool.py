@@ -28,7 +28,9 @@ from typing import Any
 
 import zstandard
 
-from toolog.spool import MemorySpool, SpoolReader, SpoolWriter
+from toolog.pipeline.held import Held
+from toolog.pipeline.queues import Queues
+from toolog.spool import SpoolReader, SpoolWriter
 
 SIZES = {"small": 300, "4 kB": 4000}
 COUNTS = {"small": 10_000, "4 kB": 4_000}
@@ -94,10 +96,17 @@ def spool_synced(folder: Path) -> Iterator[Append]:
 
 
 @contextmanager
-def memory_spool(folder: Path) -> Iterator[Append]:
-    """The spool in memory."""
-    spool = MemorySpool(max_size=1 << 30)
-    yield lambda data: spool.append(20, 1, data)
+def memory_queue(folder: Path) -> Iterator[Append]:
+    """The queue of memory durability, which a worker would empty."""
+    queues = Queues(
+        1 << 40,
+        "drop_newest",
+        0.0,
+        on_drop=lambda reason, levelno: None,
+        spill=lambda levelno, code, payload: False,
+        held=Held(),
+    )
+    yield lambda data: queues.put(20, data)
 
 
 @contextmanager
@@ -150,7 +159,7 @@ WAYS = [
     Way("toolog spool, append", "all", spool_append),
     Way(f"toolog spool, batches of {GROUP}", "buffer", spool_batches),
     Way(f"toolog spool, synced by {SYNC_GROUP}", "all, power too", spool_synced),
-    Way("toolog spool in memory", "nothing", memory_spool),
+    Way("toolog queue in memory", "a clean exit", memory_queue),
     Way("buffered file", "buffer", buffered_file),
     Way("SQLite WAL, a commit each", "all", sqlite_wal),
     Way("zstd-3 segments", "buffer", zstd_segments),

@@ -135,6 +135,9 @@ class ToologHandler(logging.Handler):
         _depth.value += 1
         try:
             record = record_from_log(line)
+        except Exception as error:
+            self._pipeline.refuse(line.levelno, error)
+            return
         finally:
             _depth.value -= 1
         self._accept(record)

@@ -17,6 +17,7 @@ import pytest
 from toolog.errors import ConfigError
 from toolog.handler import ToologHandler, flush, stats
 from toolog.sinks.memory import MemorySink
+from toolog.spool import SpoolWriter
 
 
 @pytest.fixture
@@ -223,3 +224,49 @@ def test_no_record_waits_on_io_of_a_text_stream(handler: ToologHandler) -> None:
     finally:
         sys.stderr = before
     assert stream.getvalue() == ""
+
+
+class Broken(SpoolWriter):
+    """A writer with an error of its own in it."""
+
+    def append(self, levelno: int, serializer: int, payload: bytes) -> int:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("durability", ["process", "memory"])
+def test_what_an_error_of_ours_costs_is_counted_as_broken(durability: str, tmp_path: Path) -> None:
+    """Whatever breaks on the caller's way, the books balance: accepted, and dropped as ``broken``."""
+    before = stats()
+    sink = MemorySink()
+    made = ToologHandler(
+        durability=durability, spool={"path": str(tmp_path / "spool")}, sinks={"memory": sink}
+    )
+    assert made.pipeline.outlet.writer is not None
+    whole, made.pipeline.outlet.writer = made.pipeline.outlet.writer, Broken(tmp_path / "other")
+    if durability == "memory":
+        made.pipeline.queues.max_records = None  # type: ignore[assignment]  # an error in the queue itself
+    made.handle(line("lost"))
+    made.pipeline.outlet.writer, made.pipeline.queues.max_records = whole, 1000
+    made.handle(line("kept"))
+    assert made.flush(20)
+    after = stats()
+    made.close()
+    assert after["accepted"] - before["accepted"] == len(sink.rows) + 1  # a loss record may be among them
+    assert after["dropped"]["broken"]["INFO"] - before["dropped"].get("broken", {}).get("INFO", 0) == 1
+    assert [one["message"] for one in sink.records if one["event"] == "log"] == ["kept"]
+
+
+def test_a_line_of_which_no_record_can_be_made_is_counted_as_broken(
+    handler: ToologHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The application goes on, and the line is accepted and dropped."""
+    before = stats()
+
+    def fail(record: logging.LogRecord) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("toolog.handler.record_from_log", fail)
+    assert handler.handle(line("lost"))
+    after = stats()
+    assert after["accepted"] - before["accepted"] == 1
+    assert after["dropped"]["broken"]["INFO"] - before["dropped"].get("broken", {}).get("INFO", 0) == 1

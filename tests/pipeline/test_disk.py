@@ -78,6 +78,7 @@ made.close()
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["memory", "process"])
 def test_disk_that_refuses_every_write(mode: str, tmp_path: Path) -> None:
     """While no byte can be written, records are held and shipped from memory, DEBUG goes before ERROR, one
@@ -221,3 +222,40 @@ print(json.dumps(figures["dropped"]))
     levels, dropped = map(json.loads, printed.splitlines())
     assert Counter(levels)["ERROR"] == 50, dropped
     assert {level for by_level in dropped.values() for level in by_level} == {"DEBUG"}
+
+
+DELETED = (
+    GATED
+    + """
+import shutil
+sink = Gated()
+sink.open = True
+made = handler(sys.argv[1], sinks={"memory": sink})
+log = attach(made)
+for number in range(300):
+    log.info("%d", number)
+assert flush(20), stats()
+shutil.rmtree("spool")
+for number in range(300, 600):
+    log.info("%d", number)
+assert flush(20), stats()
+shutil.rmtree("spool")
+for number in range(600, 3000):
+    log.info("%d %s", number, "x" * 400)  # more than one look at the directory
+assert flush(30), stats()
+assert os.path.exists("spool/shipper.lock") and made.pipeline.shipping.is_shipper
+account(sink, 3000)
+assert not stats()["dropped"], stats()
+numbers = [int(row["message"].split()[0]) for row in sink.records]
+assert sorted(numbers) == list(range(3000)), (len(numbers), len(set(numbers)))
+made.close()
+"""
+)
+
+
+@pytest.mark.parametrize("mode", ["memory", "process"])
+def test_directory_that_is_deleted_while_it_is_used(mode: str, tmp_path: Path) -> None:
+    """What was written into files that somebody deletes is written again, and arrives once."""
+    program = start(DELETED, tmp_path, mode)
+    printed, complaints = program.communicate(timeout=90)
+    assert program.returncode == 0, printed + complaints

@@ -16,6 +16,7 @@ def settle(folder: Path) -> None:
     run("handler(); assert flush(30), stats()", folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_fork_storm_with_a_busy_worker(mode: str, tmp_path: Path) -> None:
     """Fifty forks while the parent logs and its threads work: each child logs once and ends at once, well."""

@@ -184,3 +184,13 @@ def test_mark_tells_what_came_before() -> None:
     assert box.queues.has_before(mark)
     box.queues.take(1)
     assert not box.queues.has_before(mark)
+
+
+def test_pressure_begins_when_more_than_half_of_the_room_is_taken() -> None:
+    """What the disk did not take counts as much as what waits."""
+    box = Fixture(4)
+    box.queues.put(20, "first")
+    box.queues.put(20, "second")
+    assert not box.queues.is_pressed()
+    box.queues.hold(20, 1, b"third")
+    assert box.queues.is_pressed()

@@ -61,6 +61,7 @@ def mutate(data: bytes, randomness: random.Random) -> bytes:
             return data[:at] + MARK + noise + data[at:]
 
 
+@pytest.mark.slow
 def test_mutated_segments_lose_only_what_was_hit(tmp_path: Path, drain: Drain) -> None:
     """After any of hundreds of mutations exactly the frames whose bytes are whole are read, in order."""
     randomness = random.Random(2026)
@@ -212,6 +213,7 @@ def test_damage_over_many_chunks_is_passed(directory: Path, drain: Drain) -> Non
             assert reader.damaged >= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -228,4 +229,4 @@ class SpoolMachine(RuleBasedStateMachine):
 
 
 SpoolMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
-TestSpoolModel = SpoolMachine.TestCase
+TestSpoolModel = pytest.mark.slow(SpoolMachine.TestCase)

@@ -290,6 +290,7 @@ def test_a_frame_that_the_fork_copied_half_way_is_written_by_the_parent_only(dir
     assert inside.path.stat().st_size == size
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_forks_in_the_middle_of_other_threads_writes(directory: Path) -> None:
     """Many forks while threads append and rotate: no child hangs, and each record is stored once."""

@@ -328,6 +328,7 @@ def test_a_garbage_cursor_sends_everything_again(directory: Path, drain: Drain, 
     assert texts(drain(SpoolReader(directory, "s"))) == []
 
 
+@pytest.mark.slow
 def test_any_changed_bit_in_a_cursor_skips_nothing(directory: Path) -> None:
     """A cursor with one flipped bit says what it said before, less, or nothing, but never more."""
     writer = SpoolWriter(directory)

@@ -6,6 +6,7 @@ import errno
 import itertools
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 from toolog.errors import SpoolError, SpoolFull
 from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames
+from toolog.spool.browse import frames_open
 from toolog.spool.frame import HEAD_SIZE, MAX_PAYLOAD
 
 Drain = Callable[[SpoolReader], list[Frame]]
@@ -566,3 +568,33 @@ def test_a_torn_write_of_one_thread_does_not_harm_another_threads_frame(
     reader = SpoolReader(directory, "s")
     assert [frame.payload for frame in drain(reader)] == [b"first", b"second", b"third"]
     assert reader.damaged == 1
+
+
+def test_what_stands_in_a_deleted_segment_can_be_read_until_it_is_parted_from(tmp_path: Path) -> None:
+    """Somebody deletes the directory: the writer notices, gives out what it had written, and goes on anew."""
+    writer = SpoolWriter(tmp_path / "spool")
+    for number in range(3):
+        writer.append(20, 1, b"%d" % number)
+    assert not writer.notice_deleted()
+    assert writer.take_deleted() == []
+    shutil.rmtree(tmp_path / "spool")
+    writer.append(20, 1, b"3")
+    assert writer.notice_deleted()
+    [deleted] = writer.take_deleted()
+    assert [frame.payload for frame in frames_open(deleted)] == [b"0", b"1", b"2", b"3"]
+    assert writer.take_deleted() == []
+    writer.append(20, 1, b"4")
+    assert not writer.notice_deleted()
+    assert [frame.payload for frame in iter_frames(tmp_path / "spool")] == [b"4"]
+
+
+def test_a_deleted_segment_is_noticed_by_an_append_that_looks_for_room(tmp_path: Path) -> None:
+    """Nothing that was written between two looks at the directory is forgotten."""
+    writer = SpoolWriter(tmp_path / "spool")
+    writer.append(20, 1, b"first")
+    shutil.rmtree(tmp_path / "spool")
+    for _ in range(4):
+        writer.append(20, 1, bytes(100_000))
+    found = [frame.payload for one in writer.take_deleted() for frame in frames_open(one)]
+    assert found[0] == b"first"
+    assert len(found) + len(list(iter_frames(tmp_path / "spool"))) == 5

@@ -159,6 +159,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
             assert reader.search("shoes") == [documents.call(1)]
 
 
+@pytest.mark.slow
 def test_two_programs_write_one_store(tmp_path: Path) -> None:
     """Two processes that store at the same time lose and mix up nothing."""
     path = tmp_path / "calls.db"
@@ -378,6 +379,7 @@ def _store_one(path: Path, number: int) -> None:
         opened.write([documents.call(number)])
 
 
+@pytest.mark.slow
 def test_the_log_is_moved_into_the_database_while_writing_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

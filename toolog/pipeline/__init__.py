@@ -129,6 +129,12 @@ class Pipeline:
         elif not self.worker.alive:
             self.start()
 
+    def refuse(self, levelno: int, error: Exception) -> None:
+        """Count a log line of which no record could be made: accepted, and dropped as ``broken``."""
+        next(_accepted.numbers)
+        contain("handler", error)
+        self.losses.note("broken", levelno)
+
     def _mode(self, levelno: int) -> int:
         """Return what happens with records of a level, found once for each level."""
         if not self.options.policies.route(levelno):
@@ -234,12 +240,23 @@ class Pipeline:
         self._tell_losses()
         if self.outlet.degraded:
             self.outlet.recover()
+        self.salvage()
         self._listen()
         if self.options.ship == "background":
             self.shipping.keep_going()
         self.held.retire()
 
+    def salvage(self) -> None:
+        """Write again what went into a segment that somebody deleted before it was shipped."""
+        if self.outlet.lost_segments() and self._draining.acquire(False):
+            try:
+                self.outlet.salvage(self.shipping.passed)
+            finally:
+                self._draining.release()
+
     def _tell_losses(self, *, all_of_them: bool = False) -> None:
+        if not all_of_them and self.queues.is_pressed():
+            return  # what is told now would be given up next, and what it tells with it
         records = self.losses.due(all_of_them=all_of_them)
         routed = [record for record in records if self.options.policies.route(record.levelno)]
         if routed:
@@ -273,6 +290,7 @@ class Pipeline:
         deadline = time.monotonic() + timeout
         if not self._wait_drained(deadline):
             return False
+        self.salvage()
         if self.options.ship != "background":
             return not self.held.frames
         if not self.worker.alive and not self.ended:
@@ -319,6 +337,7 @@ class Pipeline:
         deadline = time.monotonic() + self.options.shutdown_timeout
         for step in (
             self.drain,
+            self.salvage,
             lambda: self._tell_losses(all_of_them=True),
             self.outlet.close,  # the segment is complete, so that it can be deleted when it is shipped
             lambda: self._ship_last(deadline),

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 
 from toolog.context import is_ours
 from toolog.counters import contain, reset
+from toolog.sanitize import scans as _registered_before_us  # noqa: F401 - it ends when all is flushed
 
 FORK_PATIENCE = 0.1
 """Seconds that a fork waits at most for a thread of ours that is inside a sink (SQLite holds locks of its
@@ -129,6 +130,10 @@ def _at_exit() -> None:
     global _ending
     _ending = True
     _finish_all()
+
+
+# Once more for a handler that was made by an exit function: what is registered then is not called any more.
+atexit.register(_finish_all)
 
 
 # -- fork

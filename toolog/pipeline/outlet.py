@@ -18,6 +18,7 @@ from toolog.counters import contain
 from toolog.errors import SpoolError, SpoolFull
 from toolog.pipeline.held import Held
 from toolog.spool import Spool, SpoolWriter
+from toolog.spool.browse import frames_open
 
 TRY_AGAIN = 0.5
 """Seconds between two tries to write to a disk that failed."""
@@ -146,6 +147,22 @@ class Outlet:
             self.written += 1
         self.degraded = False
         return True
+
+    def lost_segments(self) -> bool:
+        """Whether somebody deleted a segment that this process still has open."""
+        return self.writer is not None and self.writer.notice_deleted()
+
+    def salvage(self, passed: Callable[[str], int]) -> None:
+        """Write what is in deleted segments behind the place that ``passed`` tells into a new one.
+
+        Deleted files live on while they are open. Called by one thread at a time.
+        """
+        if self.writer is None:
+            return
+        for segment in self.writer.take_deleted():
+            frames = [frame for frame in frames_open(segment) if frame.offset >= passed(segment.name)]
+            contain("spool_deleted")
+            self.append_many([(frame.levelno, frame.serializer, frame.payload) for frame in frames])
 
     def _to_disk(self, frames: Sequence[Sealed]) -> Sequence[Sealed]:
         """Return what could not be written."""

@@ -146,6 +146,10 @@ class Queues:
         """Whether as much waits in memory as may."""
         return len(self) + len(self._held.frames) >= self.max_records
 
+    def is_pressed(self) -> bool:
+        """Whether more than half of what may wait does."""
+        return 2 * (len(self) + len(self._held.frames)) > self.max_records
+
     def _make_room(self, levelno: int, code: int, payload: Any, number: int) -> bool:
         """Answer whether the record with this number may be put, after somebody else, or nobody, had to
         go.

@@ -35,6 +35,7 @@ PROBE = 16
 _FIRST_PAUSE = 0.1
 _HURRIED_PAUSE = 0.2
 _POLL = 0.05
+_NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
 """How often a record that the sink breaks on is tried alone before it is a dead letter."""
 
@@ -194,6 +195,7 @@ class SinkRunner(Loop):
     # -- delivery
 
     def _deliver(self, source: Source, frames: list[Frame]) -> None:
+        self._note_beginning()
         batch = _Batch(frames, self._policies)
         try:
             while batch.open:
@@ -211,6 +213,14 @@ class SinkRunner(Loop):
         if state is not None and source is not self._sources[0]:
             # The sink's own state lives in the cursor on disk, whatever the records came from.
             self._sources[0].ack(frames[-1], state)
+
+    def _note_beginning(self) -> None:
+        """Save the sink's state before its very first batch: a crash in that batch must not leave it twice."""
+        spool = self._sources[0]
+        if spool.state is None:
+            state = self._state()
+            if state is not None:
+                spool.ack(_NO_FRAME, state)
 
     def _send_next(self, batch: _Batch) -> None:
         if self.stopping:

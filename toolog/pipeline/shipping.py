@@ -74,6 +74,8 @@ class Shipping:
         died.
         """
         now = time.monotonic()
+        if self._lock is not None and self._lock.is_deleted():
+            self._lock.release()  # with a new file, another process would ship beside this one
         if not self.is_shipper and now >= self._lock_at:
             # Soon at first: a handler that this one replaces may be about to let go.
             self._lock_at = now + (LOCK_EVERY if now - self._born > _LOCK_SOON_FOR else 0.0)
@@ -100,7 +102,7 @@ class Shipping:
         if writer is None or not self._readers:
             return
         for name, size in self.own_segments().items():
-            if size > self.options.segment_size // 4 and self._passed(name) >= size:
+            if size > self.options.segment_size // 4 and self.passed(name) >= size:
                 writer.seal()
 
     def make_room(self, levelno: int) -> bool:
@@ -225,11 +227,12 @@ class Shipping:
         if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
             return self._other_ships or self.outlet.spool is None
         for name in list(target):
-            if self._passed(name) >= target[name] or not (self.options.directory / (name + SUFFIX)).exists():
+            if self.passed(name) >= target[name] or not (self.options.directory / (name + SUFFIX)).exists():
                 del target[name]
         return not target
 
-    def _passed(self, name: str) -> int:
+    def passed(self, name: str) -> int:
+        """Return up to which byte of a segment every sink has acknowledged."""
         return min([reader.passed(name) for reader in self._readers], default=0)
 
     def pending(self) -> dict[str, int]:

@@ -2,9 +2,8 @@
 
 A program writes frames by ``SpoolWriter.append``; a shipper reads them by one ``SpoolReader`` for each sink
 and acknowledges what the sink has stored; ``Spool`` makes both and deletes what every sink has.
-``MemorySpool`` is the same in memory. This docstring specifies what is on disk; a reader can be written from
-it alone. Numbers are unsigned and little-endian; "CRC" is CRC-32 as in zlib, ``crc(data, start)`` the CRC of
-data continued from start.
+This docstring specifies what is on disk; a reader can be written from it alone. Numbers are unsigned and
+little-endian; "CRC" is CRC-32 as in zlib, ``crc(data, start)`` the CRC of data continued from start.
 
 Directory
     ======================== ==============================================================================
@@ -95,7 +94,6 @@ from toolog.spool.cursor import Cursor, Mark
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
-from toolog.spool.memory import MemoryReader, MemorySpool
 from toolog.spool.overflow import GivenUp
 from toolog.spool.reader import SpoolReader
 from toolog.spool.segment import SegmentName
@@ -106,8 +104,6 @@ __all__ = [
     "Frame",
     "GivenUp",
     "Mark",
-    "MemoryReader",
-    "MemorySpool",
     "SegmentInfo",
     "SegmentName",
     "ShipperLock",

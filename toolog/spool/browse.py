@@ -107,6 +107,18 @@ def frames_of(
         os.close(fd)
 
 
+def frames_open(opened: segment.Segment) -> list[Frame]:
+    """Return the whole frames of a segment that this process has open, even when its file was deleted."""
+    frames: list[Frame] = []
+    try:
+        size = os.fstat(opened.fd).st_size
+        for found in walk(opened.fd, opened.name, opened.salt, 0, size, final=True):
+            frames += found.frames
+    except OSError:
+        pass
+    return frames
+
+
 def pending(directory: str | os.PathLike[str], cursor_name: str) -> Iterator[Frame]:
     """Yield the frames that the sink ``cursor_name`` has not acknowledged.
 

@@ -61,6 +61,13 @@ class ShipperLock:
         self._fd = fd
         return True
 
+    def is_deleted(self) -> bool:
+        """Whether this object holds the lock of a file that somebody deleted: others do not see it."""
+        try:
+            return self._fd >= 0 and os.fstat(self._fd).st_nlink == 0
+        except OSError:
+            return False
+
     def owner(self) -> int | None:
         """Return the process id that stands in the lock file (it may be of the past), or None."""
         try:

@@ -24,6 +24,7 @@ _LIST_EVERY = 1.0
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
 _SETTLED_NS = 100_000_000
+_GONE = 256
 
 
 class _Place:
@@ -105,6 +106,7 @@ class SpoolReader:
         self.unreadable = 0
         self.rewound = 0
         self.unsaved = 0
+        self._gone: dict[str, int] = {}  # how far segments were read that are no longer there
         self._places: dict[str, _Place] = {}
         self._sizes: dict[str, int] = {}
         self._runs: deque[_Run] = deque()
@@ -179,7 +181,7 @@ class SpoolReader:
         with self._lock:
             marks = self.cursor.saved if self.cursor.state is not None else self.cursor.marks
             mark = marks.get(name)
-            return mark.end if mark else 0
+            return mark.end if mark else self._gone.get(name, 0)
 
     def needs(self, frame: Frame) -> bool:
         """Tell whether the sink still needs a frame: it wants that level and has not acknowledged it."""
@@ -341,7 +343,9 @@ class SpoolReader:
         for name in [name for name in self._places if name not in sizes]:
             del self._places[name]
         for name in [name for name in self.cursor.marks if name not in sizes]:
-            del self.cursor.marks[name]
+            self._gone[name] = self.cursor.marks.pop(name).end
+            if len(self._gone) > _GONE:
+                del self._gone[next(iter(self._gone))]
 
     # -- acknowledging
 

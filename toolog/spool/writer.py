@@ -75,6 +75,7 @@ class SpoolWriter:
         # Segments that were left and perhaps not synced: the path, and the object while a writer may be
         # inside it.
         self._left: dict[str, tuple[Path, weakref.ref[Segment]]] = {}
+        self._deleted: list[Segment] = []  # somebody deleted them while they were written to
 
     def append(self, levelno: int, serializer: int, payload: bytes) -> int:
         """Append one record and return its serial number; when this returns, the kernel has the record.
@@ -221,6 +222,7 @@ class SpoolWriter:
         if current is not None and current.size + total <= current.limit:
             return current  # another thread was here first
         if current is not None and _is_gone(current):
+            self._deleted.append(current)
             self._leave(current)
             current = None
         if self._room < total + _HEADER_ROOM:
@@ -313,6 +315,20 @@ class SpoolWriter:
         current = self._segment
         if current is not None:
             self._leave(current)
+
+    def notice_deleted(self) -> bool:
+        """Tell whether somebody deleted a segment that records were appended to, and end it in that case."""
+        current = self._segment
+        if current is not None and _is_gone(current):
+            self._deleted.append(current)
+            self._leave(current)
+        return bool(self._deleted)
+
+    def take_deleted(self) -> list[Segment]:
+        """Return the deleted segments, once; their content can be read while they are referred to."""
+        taken = list({id(one): one for one in self._deleted}.values())
+        self._deleted = []
+        return taken
 
     def close(self) -> None:
         """End the current segment.
