@@ -335,6 +335,32 @@ def test_a_handler_that_raises_does_not_reach_the_caller() -> None:
     assert current.get() is None
 
 
+async def test_a_tool_that_arranges_its_own_next_call_keeps_no_calls_alive(seen: Collector) -> None:
+    """A heartbeat's calls are children of each other for ever; those that are over are let go."""
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+    kept: list[int] = []
+
+    def beat(left: int) -> None:
+        scope, above = current.get(), 0
+        while scope is not None:
+            scope, above = scope.parent, above + 1
+        kept.append(above)
+        if left:
+            loop.call_soon(wrapped, left - 1)
+        else:
+            done.set_result(None)
+
+    wrapped = wrap(beat)
+    wrapped(200)
+    await done
+    first, second = seen.records[-2:]
+    assert second.document()["parent_id"] == first.document()["span_id"]
+    assert (second.document()["depth"], second.document()["trace_id"]) == (200, first.document()["trace_id"])
+    assert second.document()["depth_exceeded"] == ["beat", "beat"]
+    assert max(kept) < 50
+
+
 def test_threads_of_a_call_that_records_are_still_seen(seen: Collector) -> None:
     """While one thread records a call, another thread that works for it makes records of its own."""
     tool = wrap(add)

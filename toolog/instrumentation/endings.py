@@ -171,6 +171,8 @@ def prepare(call: Call) -> None:
             call.trace = outside[0]
     if call.depth > DEEP:
         make_room(call.depth)
+        if isinstance(call.parent, Call) and call.parent.ended:
+            call.parent = Former(call.parent)
     start(call)
     if capture.capture_output:  # not before: the record of the start would take what is collected
         capture_output.collect(call)
@@ -178,6 +180,20 @@ def prepare(call: Call) -> None:
         refusal = too_deep(call)
         if refusal is not None:
             raise refusal
+
+
+class Former(Scope):
+    """A parent that is over, without what was above it.
+
+    A tool that arranges for its own next call (a timer, a task) is the parent of that call though it has
+    ended; so each call would keep all calls before it alive.
+    """
+
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self.trace, self.span, self.depth, self.bag, self.plan = (
+            call.trace, call.span, call.depth, call.bag, call.plan,
+        )  # fmt: skip
 
 
 class Outside(Scope):
