@@ -171,7 +171,10 @@ def prepare(call: Call) -> None:
             call.trace = outside[0]
     if call.depth > DEEP:
         make_room(call.depth)
-        if isinstance(call.parent, Call) and call.parent.ended:
+        above = call.parent
+        while above is not None and not isinstance(above, Call):  # a session, a tag
+            above = above.parent
+        if call.parent is not None and above is not None and above.ended:
             call.parent = Former(call.parent)
     start(call)
     if capture.capture_output:  # not before: the record of the start would take what is collected
@@ -189,11 +192,9 @@ class Former(Scope):
     ended; so each call would keep all calls before it alive.
     """
 
-    def __init__(self, call: Call) -> None:
-        super().__init__()
-        self.trace, self.span, self.depth, self.bag, self.plan = (
-            call.trace, call.span, call.depth, call.bag, call.plan,
-        )  # fmt: skip
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
+        self.parent = None
 
 
 class Outside(Scope):
