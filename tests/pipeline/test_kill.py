@@ -142,3 +142,26 @@ def test_shipper_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert accepted <= set(found)
     assert set(found.values()) <= {1}
     assert len(set(found) - accepted) <= 1
+
+
+def test_a_death_in_the_very_first_batch_leaves_nothing_twice(tmp_path: Path) -> None:
+    """The file's length is noted before the first batch too, so that the next process cuts what was never
+    acknowledged.
+    """
+    run(
+        """
+        from toolog.sinks.file import FileSink
+        class Dying(FileSink):
+            def write(self, batch):
+                super().write(batch)
+                os._exit(9)
+        log = attach(handler(sinks={"out": {"type": "__main__:Dying", "path": "out.jsonl"}}))
+        for number in range(5):
+            log.info("%d", number)
+        flush(20)
+        """,
+        tmp_path,
+        code=9,
+    )
+    run("handler(); assert flush(20)", tmp_path)
+    assert_complete(tmp_path, list(range(5)))

@@ -215,7 +215,7 @@ class SinkRunner(Loop):
             self._sources[0].ack(frames[-1], state)
 
     def _note_beginning(self) -> None:
-        """Save the sink's state before its very first batch: a crash in that batch must not leave it twice."""
+        """Save the sink's state before its very first batch, so that a crash in it leaves nothing twice."""
         spool = self._sources[0]
         if spool.state is None:
             state = self._state()
