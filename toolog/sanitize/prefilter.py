@@ -172,7 +172,7 @@ def _named(
     others = "(?:" + "|".join(map(_word, foreign)) + ")"
     return [
         "(?:" + "|".join(groups) + ")" + _RIGHT,
-        "(?:" + "|".join(codes) + r")[0-9_]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
+        "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + _AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
         last + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%']| is | was | are ))",
