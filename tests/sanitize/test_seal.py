@@ -80,7 +80,7 @@ def test_it_fails_closed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if broken == "flags":
 
         class Broken(Sanitizer):
-            flags = explode
+            common = property(explode)
 
         sanitizer = Broken()
     [record] = records({"password": "Zq9-inv"})
@@ -112,3 +112,12 @@ def test_warming_up_changes_nothing() -> None:
     before = default().sanitize({"password": "Zq9-inv"})
     warm()
     assert default().sanitize({"password": "Zq9-inv"}) == before == {"password": "[MASKED:password]"}
+
+
+def test_options_of_a_tool_go_by_glob() -> None:
+    """Options under ``tools`` hold for the tools whose names a glob fits, when sealing too."""
+    sanitizer = Sanitizer(tools={"ec*": {"keys_add": ["city"]}})
+    [record] = records({"city": "Paris"})
+    assert b"Paris" not in seal(record, sanitizer)
+    [other] = records({"city": "Paris"})
+    assert b"Paris" in seal(other, Sanitizer(tools={"x*": {"keys_add": ["city"]}}))

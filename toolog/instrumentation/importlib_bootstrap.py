@@ -41,7 +41,8 @@ def make_wrapper(plan: Plan) -> Wrapper:
     """Return the wrapper of a tool, in wrapt's form ``(wrapped, instance, args, kwargs)``."""
     enabled = plan.cache.get  # what Logger.isEnabledFor reads, without its call
     package = None if plan.nested else plan.package
-    names, tails, by_name = plan.arguments.names, plan.arguments.tails, plan.arguments.named
+    names, tails, by_name = plan.arguments.names, plan.arguments.tails, plan.arguments.bind
+    template, size = plan.arguments.template, plan.arguments.size
     identify = plan.identify
     handle = plan.logger.handle
     get, put, back = current.get, current.set, current.reset
@@ -57,12 +58,16 @@ def make_wrapper(plan: Plan) -> Wrapper:
                 ):
                     call = Call(plan, parent)
                     call.wall = time_ns()
-                    tail = None if kwargs else tails.get(len(args))
-                    named = (
-                        dict(zip(names, args + tail, strict=False))
-                        if tail is not None
-                        else by_name(args, kwargs)
-                    )
+                    # `Arguments.named`, written out for the two commonest kinds of call
+                    if not kwargs:
+                        tail = tails.get(len(args))
+                        named = (
+                            by_name(args, kwargs)
+                            if tail is None
+                            else dict(zip(names, args + tail, strict=False))
+                        )
+                    elif args or template is None or len(named := {**template, **kwargs}) != size:
+                        named = by_name(args, kwargs)
                     if is_flat(named):
                         call.input = named
                     else:

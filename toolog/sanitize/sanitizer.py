@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
 
@@ -12,6 +13,8 @@ from toolog.sanitize import logfilter
 from toolog.sanitize.engine import Finding, Walk
 from toolog.sanitize.masks import FAILED
 from toolog.sanitize.policy import OPTIONS, Policy
+
+_MOST_TOOLS = 10_000
 
 
 class Sanitizer(logging.Filter):
@@ -68,6 +71,7 @@ class Sanitizer(logging.Filter):
         if tools is not None and not isinstance(tools, Mapping):
             raise ConfigError(f"sanitizer option 'tools' is a mapping of tool name to options, not {tools!r}")
         self._tools = {name: self._policy.for_tool(given, name) for name, given in (tools or {}).items()}
+        self._matched: dict[str, Policy] = {}
 
     @classmethod
     def from_config(cls, options: Mapping[str, Any] | None) -> Sanitizer:
@@ -86,9 +90,22 @@ class Sanitizer(logging.Filter):
         """Whether some tools have options of their own."""
         return bool(self._tools)
 
+    @property
+    def common(self) -> Policy:
+        """What holds for tools without options of their own, and for everything else."""
+        return self._policy
+
     def policy(self, tool: str | None = None) -> Policy:
-        """Answer the policy that holds for a tool, or for everything else."""
-        return self._tools.get(tool, self._policy) if tool is not None else self._policy
+        """Answer the policy that holds for a tool: its own, the first glob's that fits, or the common one."""
+        if tool is None or not self._tools:
+            return self._policy
+        found = self._tools.get(tool) or self._matched.get(tool)
+        if found is None:
+            fitting = (policy for glob, policy in self._tools.items() if fnmatchcase(tool, glob))
+            found = next(fitting, self._policy)
+            if len(self._matched) < _MOST_TOOLS:
+                self._matched[tool] = found
+        return found
 
     def flags(self, data: bytes, tool: str | None = None) -> bool:
         """Tell whether anything in serialized bytes may be masked: MessagePack, JSON or UTF-8 text, read in
@@ -112,7 +129,7 @@ class Sanitizer(logging.Filter):
         :returns: the value, and how many things were masked by each rule.
         """
         try:
-            policy = self._policy if tool is None else self._tools.get(tool, self._policy)
+            policy = self.policy(tool)
             walk = Walk(policy, _segments(path) if path else ())
             return walk.run(value), walk.counts
         except Exception:
