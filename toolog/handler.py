@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from toolog import counters
@@ -124,7 +126,7 @@ class ToologHandler(logging.Handler):
         self._pipeline.losses.note("broken", record.levelno)
 
     def _take_line(self, line: logging.LogRecord) -> None:
-        if is_ours():  # a sink's client logs too: shipping that would never end
+        if is_ours() and not _is_finalizer():  # a sink's client logs too: shipping that would never end
             counters.count("own_records")
             return
         if not self._options.policies.route(line.levelno):
@@ -191,6 +193,20 @@ class ToologHandler(logging.Handler):
     def __repr__(self) -> str:
         kinds = ", ".join(self._options.sinks) or "no sinks"
         return f"<{type(self).__name__} {self._options.directory} to {kinds} ({level_name(self.level)})>"
+
+
+def _is_finalizer() -> bool:
+    """Whether it is a finalizer that logs, which the garbage collector happened to run on a thread of ours.
+
+    It interrupted our own code then. One that runs within a sink's client may be the client's.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        below = frame.f_back
+        if frame.f_code.co_name == "__del__":
+            return below is not None and str(below.f_globals.get("__name__")).startswith("toolog.")
+        frame = below
+    return False
 
 
 def check_options(given: Mapping[str, Any]) -> None:

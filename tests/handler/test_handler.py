@@ -249,8 +249,8 @@ def test_what_an_error_of_ours_costs_is_counted_as_broken(durability: str, tmp_p
     made.pipeline.outlet.writer, made.pipeline.queues.max_records = whole, 1000
     made.handle(line("kept"))
     assert made.flush(20)
-    after = stats()
     made.close()
+    after = stats()
     assert after["accepted"] - before["accepted"] == len(sink.rows) + 1  # a loss record may be among them
     assert after["dropped"]["broken"]["INFO"] - before["dropped"].get("broken", {}).get("INFO", 0) == 1
     assert [one["message"] for one in sink.records if one["event"] == "log"] == ["kept"]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import logging
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.pipeline.programs import arrived, assert_complete, run
+from toolog.handler import ToologHandler
+from toolog.sinks.base import Batch
+from toolog.sinks.memory import MemorySink
 
 MODES = ("memory", "process", "power")
 
@@ -153,3 +159,45 @@ def test_event_loop_is_not_held_up_by_a_hung_sink(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
+
+
+class Cycle:
+    """Garbage that only the collector finds, and that logs when it does."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.me = number, self
+
+    def __del__(self) -> None:
+        logging.getLogger("tests.finalizers").info("%d", self.number)
+
+
+class Talking(MemorySink):
+    """A sink whose client logs."""
+
+    def write(self, batch: Batch) -> None:
+        logging.getLogger("tests.finalizers").info("own")
+        super().write(batch)
+
+
+def test_a_finalizer_that_is_run_on_our_thread_is_the_applications(tmp_path: Path) -> None:
+    """The collector runs on whatever thread allocates: what a finalizer logs there arrives like any other,
+    and what a sink's client logs still does not.
+    """
+    sink = Talking()
+    made = ToologHandler(spool={"path": str(tmp_path / "spool")}, sinks={"memory": sink})
+    log = logging.getLogger("tests.finalizers")
+    log.setLevel(logging.INFO)
+    log.addHandler(made)
+    gc.disable()
+    try:
+        for number in range(20):
+            Cycle(number)
+        made.pipeline.salvage = gc.collect  # type: ignore[method-assign,assignment]  # the worker calls it
+        deadline = time.monotonic() + 30
+        while len(sink.rows) < 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        gc.enable()
+        log.removeHandler(made)
+        made.close()
+    assert sorted(int(one["message"]) for one in sink.records) == list(range(20))
