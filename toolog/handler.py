@@ -123,22 +123,22 @@ class ToologHandler(logging.Handler):
     def _broke(self, record: logging.LogRecord, error: Exception) -> None:
         """Count a record that an error of ours lost."""
         counters.contain("handler", error)
-        self._pipeline.losses.note("broken", record.levelno)
+        self._pipeline.losses.note("broken", _levelno(record))
 
     def _take_line(self, line: logging.LogRecord) -> None:
         if is_ours() and not _is_finalizer():  # a sink's client logs too: shipping that would never end
             counters.count("own_records")
-            return
-        if not self._options.policies.route(line.levelno):
             return
         if _depth.value >= _NESTING:  # a value in a log line that logs when it is asked for its text
             counters.count("reentrant")
             return
         _depth.value += 1
         try:
+            if not self._options.policies.route(line.levelno):
+                return
             record = record_from_log(line)
         except Exception as error:
-            self._pipeline.refuse(line.levelno, error)
+            self._pipeline.refuse(_levelno(line), error)
             return
         finally:
             _depth.value -= 1
@@ -193,6 +193,12 @@ class ToologHandler(logging.Handler):
     def __repr__(self) -> str:
         kinds = ", ".join(self._options.sinks) or "no sinks"
         return f"<{type(self).__name__} {self._options.directory} to {kinds} ({level_name(self.level)})>"
+
+
+def _levelno(record: logging.LogRecord) -> int:
+    """Return the level number of a record that may be broken in any way."""
+    levelno: Any = record.levelno
+    return levelno if type(levelno) is int and 0 <= levelno <= 65535 else logging.ERROR
 
 
 def _is_finalizer() -> bool:

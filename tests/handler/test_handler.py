@@ -267,6 +267,28 @@ def test_a_line_of_which_no_record_can_be_made_is_counted_as_broken(
 
     monkeypatch.setattr("toolog.handler.record_from_log", fail)
     assert handler.handle(line("lost"))
+    handler.close()
     after = stats()
-    assert after["accepted"] - before["accepted"] == 1
+    stored = after["stored"].get("out", 0) - before["stored"].get("out", 0)  # a loss record tells it
+    assert after["accepted"] - before["accepted"] == stored + 1
     assert after["dropped"]["broken"]["INFO"] - before["dropped"].get("broken", {}).get("INFO", 0) == 1
+
+
+@pytest.mark.parametrize("level", [None, "x", 45.5, object(), -5, 10**30, [1]])
+def test_a_line_with_an_impossible_level_never_raises_and_is_counted(
+    handler: ToologHandler, level: object
+) -> None:
+    """Whatever an application puts into a log record, the books balance and the application goes on."""
+    before = stats()
+    broken = logging.LogRecord("app", 40, "", 0, "text", None, None)
+    broken.levelno = level  # type: ignore[assignment]
+    assert handler.handle(broken)
+    assert handler.flush(20)
+    handler.close()
+    after = stats()
+
+    def total(figures: dict[str, dict[str, dict[str, int]]]) -> int:
+        return sum(sum(by_level.values()) for by_level in figures["dropped"].values())
+
+    stored = after["stored"].get("out", 0) - before["stored"].get("out", 0)
+    assert after["accepted"] - before["accepted"] == stored + total(after) - total(before)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.programs import arrived, assert_complete, ledger, run, start, waiting
+from tests.pipeline.programs import arrived, assert_complete, documents, ledger, run, start, waiting
 
 KILLS = int(os.environ.get("TOOLOG_KILLS", "5"))
 """How many programs are killed: few by default, a hundred before a release."""
@@ -165,3 +165,53 @@ def test_a_death_in_the_very_first_batch_leaves_nothing_twice(tmp_path: Path) ->
     )
     run("handler(); assert flush(20)", tmp_path)
     assert_complete(tmp_path, list(range(5)))
+
+
+TOOL_CALLS = """
+import sqlite_utils
+made = handler("process", sinks={"store": {"type": "sqlite", "path": "calls.db"}, "out": {"type": "file",
+    "path": "out.jsonl", "batch": {"max_age": 0.01}}}, retention={"INFO": {"sinks": ["store", "out"]}})
+attach(made, "toolog")
+toolog.instrument(sqlite_utils)
+note = open_ledger()
+def work(number):
+    table = sqlite_utils.Database(memory=True)["orders"]
+    while True:
+        table.insert({"id": number}, pk="id")
+        note(number)
+        number += 1
+for thread in range(4):
+    threading.Thread(target=work, args=((int(sys.argv[1]) * 4 + thread) * 1_000_000,)).start()
+print("go", flush=True)
+"""
+SHIP_ALL = """
+made = handler("process", sinks={"store": {"type": "sqlite", "path": "calls.db"}, "out": {"type": "file",
+    "path": "out.jsonl", "batch": {"max_age": 0.01}}}, retention={"INFO": {"sinks": ["store", "out"]}})
+assert flush(50), stats()
+"""
+
+
+@pytest.mark.slow
+def test_killed_programs_and_the_calls_of_a_real_package(tmp_path: Path) -> None:
+    """Tool calls of an instrumented package in four threads: each that had returned is once in the store and
+    once in the file, counted by SQLite and by `json` alone.
+    """
+    import sqlite3
+
+    moments = random.Random(13)
+    for life in range(KILLS):
+        kill(tmp_path, TOOL_CALLS, life, "process", moments.uniform(0.0, 0.4))
+    run(SHIP_ALL, tmp_path)
+    with sqlite3.connect(tmp_path / "calls.db") as connection:
+        rows = [
+            row[0] for row in connection.execute("SELECT json_extract(input, '$.record.id') FROM tool_calls")
+        ]
+    connection.close()
+    lines = [
+        one["input"]["record"]["id"] for one in documents(tmp_path) if one["event"] == "tool_call_success"
+    ]  # type: ignore[index]
+    accepted = set(ledger(tmp_path))
+    for found in (rows, lines):
+        assert len(found) == len(set(found))
+        assert accepted <= set(found)
+        assert len(set(found) - accepted) <= 4 * KILLS  # a kill between the record and its line in the ledger
