@@ -250,7 +250,7 @@ class Pipeline:
         """Write again what went into a segment that somebody deleted before it was shipped."""
         if self.outlet.lost_segments() and self._draining.acquire(False):
             try:
-                self.outlet.salvage(self.shipping.passed)
+                self.shipping.salvage()
             finally:
                 self._draining.release()
 
