@@ -18,7 +18,12 @@ _WORDS = (
     " password policy documentation token usage tokens generated keyboard shortcut secretary of state cookie recipe"
 ).split()
 _CITIES = ["Berlin", "上海", "Paris", "Tokyo", "São Paulo", "北京", "Zürich", "New York"]
-_CHINESE = ["今天天气很好，适合出门散步。", "订单已发货，预计三天内送达。", "会议改到下午三点，请准时参加。", "该商品库存不足，请稍后再试。"]
+_CHINESE = [
+    "今天天气很好，适合出门散步。",
+    "订单已发货，预计三天内送达。",
+    "会议改到下午三点，请准时参加。",
+    "该商品库存不足，请稍后再试。",
+]
 
 
 def _sentence(rng: random.Random, least: int = 4, most: int = 24) -> str:
