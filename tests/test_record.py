@@ -185,3 +185,9 @@ def test_a_record_of_many_fields_is_assembled() -> None:
         content = {f"field{n}": n for n in range(number)}
         document = make_record("log", 20, content=content).document()
         assert {key: document[key] for key in content} == content
+
+
+def test_a_line_with_odd_attributes_is_valid() -> None:
+    """A line with a name, stack or exception text of another type still makes a valid record."""
+    line = logging.makeLogRecord({"name": None, "msg": "m", "levelno": 20, "stack_info": 5, "exc_text": 5})
+    toolog.validate(record_from_log(line).document())

@@ -27,7 +27,7 @@ from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.life import Signals, living
 from toolog.record import ToolRecord, record_from_log
 from toolog.retention import Policies
-from toolog.sanitize import Sanitizer
+from toolog.sanitize import Sanitizer, warm
 from toolog.settings import provisional
 from toolog.settings.resolve import (
     apply_capture,
@@ -85,6 +85,7 @@ class ToologHandler(logging.Handler):
             self._signals = Signals(self._pipeline.finish)
             if not self._signals.install():
                 counters.contain("handle_signals needs the main thread")
+        warm()  # else the first record would wait for the scans to be made
         self._pipeline.start()
 
     def createLock(self) -> None:

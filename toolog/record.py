@@ -397,21 +397,23 @@ _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {
 def record_from_log(line: logging.LogRecord) -> ToolRecord:
     """Return the ``log`` event of an application's log line, on the thread that logged. Never raises."""
     attributes = {key: value for key, value in line.__dict__.items() if key not in _OWN}
+    if line.stack_info is not None:
+        attributes["stack_info"] = str(line.stack_info)
+    name = line.name if isinstance(line.name, str) else ROOT
     error = None
     if line.exc_info and isinstance(line.exc_info, tuple) and line.exc_info[1] is not None:
         error = describe_error(line.exc_info[1])
     elif line.exc_text:
-        error = {"type": "", "message": "", "stack": line.exc_text}
+        error = {"type": "", "message": "", "stack": str(line.exc_text)}
     return make_record(
         "log",
         line.levelno,
-        logger=line.name,
-        facts={"logger": line.name},
+        logger=name,
+        facts={"logger": name},
         content={
             "message": safe_text(line.getMessage),
             "error": error,
             "attributes": attributes or None,
-            "stack_info": line.stack_info,
         },
         scope=current.get(),
         wall=int(line.created * 1e9),
