@@ -158,31 +158,36 @@ def pack_pairs(fields: dict[str, Any]) -> bytes:
     return b"".join([pack(key) + pack(value) for key, value in fields.items()])
 
 
-class _Thread(threading.local):
-    """This thread's part of a record; ``with_task`` is its beginning when a task's name follows."""
-
-    def __init__(self) -> None:
-        self.packed = pack({"pid": os.getpid(), "thread": threading.current_thread().name})
-        self.with_task = b"\x83" + self.packed[1:] + b"\xa4task"  # a map of three instead of two
-
-
-_thread = _Thread()
+# What this thread's records say of it; ``with_task`` is the same with a task's name to follow. Filled in one
+# go, not by an ``__init__`` of the local: a finalizer or a signal handler that logs meanwhile would find it
+# half made.
+_thread = threading.local()
 
 
 def _after_fork() -> None:
     global _thread
-    _thread = _Thread()  # another pid
+    _thread = threading.local()  # another pid
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def _describe_thread() -> bytes:
+    packed = pack({"pid": os.getpid(), "thread": threading.current_thread().name})
+    _thread.with_task = b"\x83" + packed[1:] + b"\xa4task"  # a map of three instead of two
+    _thread.packed = packed
+    return packed
+
+
 def packed_process() -> bytes:
     """Return pid, thread and asyncio task of the running code, as MessagePack."""
+    try:
+        packed: bytes = _thread.packed
+    except AttributeError:
+        packed = _describe_thread()
     loop = _running_loop()
     task = None if loop is None else _current_task(loop)
     if task is None:
-        packed: bytes = _thread.packed
         return packed
     head: bytes = _thread.with_task
     name = task.get_name().encode("utf-8", "backslashreplace")
@@ -193,19 +198,19 @@ class _Ids:
     """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look
     random.
 
-    ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. ``prefix`` is
-    random for the process; a trace made here is the prefix and the root's span, a record's id another prefix
-    and its span.
+    ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. A trace made
+    here begins with digits of its own (so that few of them name it), goes on with ``prefix``, random for the
+    process, and ends with the root's span (so that sampling by its last digits is even).
     """
 
     step = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, made odd: neighbours in time lie far apart
     counter = itertools.count(getrandbits(64), step)
-    prefix = b"%016x" % getrandbits(64)
+    prefix = b"%08x" % getrandbits(32)
 
     @classmethod
     def reseed(cls) -> None:
         cls.counter = itertools.count(getrandbits(64), cls.step)
-        cls.prefix = b"%016x" % getrandbits(64)
+        cls.prefix = b"%08x" % getrandbits(32)
 
 
 os.register_at_fork(after_in_child=_Ids.reseed)
@@ -245,14 +250,17 @@ class Call(Scope):
         self.parent = parent
         self.span = span = hexlify((next(_Ids.counter) & _MASK).to_bytes(8))
         if parent is None:
-            self.trace = _Ids.prefix + span
+            self.trace = span[8:] + _Ids.prefix + span
             self.depth = 0
             self.bag = EMPTY
         else:
-            self.trace = parent.trace or _Ids.prefix + span
+            self.trace = parent.trace or span[8:] + _Ids.prefix + span
             self.depth = parent.depth + 1
             self.bag = parent.bag
-        self.process = _thread.packed if _running_loop() is None else packed_process()
+        try:
+            self.process = _thread.packed if _running_loop() is None else packed_process()
+        except AttributeError:  # the thread's first call
+            self.process = packed_process()
 
     @property
     def parent_span(self) -> bytes | None:

@@ -1,0 +1,62 @@
+"""A call in flight: what is prepared for its record."""
+
+from __future__ import annotations
+
+import threading
+
+import ormsgpack
+
+from tests.helpers import wrap
+from toolog.call import Call, Plan, packed_process
+
+
+def _nothing() -> None: ...
+
+
+def test_a_thread_is_described_in_one_go() -> None:
+    """Code that runs while a thread is first described (a finalizer, a signal handler) finds it whole."""
+    met: list[bytes] = []
+    asked: list[bool] = []
+
+    class Naming(threading.Thread):
+        """A thread whose name is asked for, and that records something just then."""
+
+        @property
+        def name(self) -> str:
+            if threading.current_thread() is self and not asked:
+                asked.append(True)
+                met.append(packed_process())
+                met.append(Call(Plan(_nothing, tool_name="nothing"), None).process)
+            return "named"
+
+        @name.setter
+        def name(self, value: str) -> None: ...
+
+        def run(self) -> None:
+            met.append(packed_process())
+
+    thread = Naming()
+    thread.start()
+    thread.join()
+    assert len(met) == 3
+    assert {ormsgpack.unpackb(packed)["thread"] for packed in met} == {"named"}
+
+
+def test_traces_are_told_apart_by_few_digits() -> None:
+    """The first eight digits of traces differ, and so do the last sixteen, by which others sample."""
+    plan = Plan(_nothing, tool_name="nothing")
+    traces = [Call(plan, None).trace for _ in range(1000)]
+    assert len({trace[:8] for trace in traces}) == 1000
+    assert len({trace[16:] for trace in traces}) == 1000
+    assert {len(trace) for trace in traces} == {32}
+    ratio = sum(int(trace[16:], 16) < 2**62 for trace in traces) / 1000
+    assert 0.2 < ratio < 0.3
+
+
+def test_children_share_their_parents_trace() -> None:
+    """A call inside a call takes its trace, one level deeper."""
+    plan = Plan(_nothing, tool_name="nothing")
+    root = Call(plan, None)
+    child = Call(plan, root)
+    assert (child.trace, child.depth, child.parent_span) == (root.trace, 1, root.span)
+    assert wrap(_nothing)() is None
