@@ -119,6 +119,31 @@ made.close()
 """
 )
 
+OWN_SPOOL_FILLS_IT = (
+    GATED
+    + """
+sink = Gated()
+made = handler(sys.argv[1], sinks={"memory": sink}, queue={"max_records": 50})
+log = attach(made)
+number = 0
+while not made.pipeline.outlet.degraded:  # nothing of another program's is on this disk
+    log.info("%d %s", number, "x" * 4000)
+    number += 1
+sink.open = True
+assert flush(20), stats()
+deadline = time.monotonic() + 20
+while made.pipeline.outlet.degraded and time.monotonic() < deadline:
+    time.sleep(0.01)
+assert not made.pipeline.outlet.degraded, os.listdir("spool")
+log.info("%d %s", number, "back")
+assert flush(20), stats()
+assert any(str(row.get("message")).endswith("back") for row in sink.records)
+account(sink, number + 1)
+assert not stats()["dropped"] or sys.argv[1] == "memory", stats()
+made.close()
+"""
+)
+
 READ_ONLY = (
     GATED
     + """
@@ -178,6 +203,14 @@ def test_full_disk(mode: str, tmp_path: Path) -> None:
     space.
     """
     run_on_small_disk(FULL_DISK, tmp_path, mode)
+
+
+@pytest.mark.parametrize("mode", ["memory", "process"])
+def test_disk_that_the_spool_itself_has_filled(mode: str, tmp_path: Path) -> None:
+    """When the spool is all that fills a disk, what is shipped is deleted, and the spool goes on: the cursor,
+    without which nothing may be deleted, has room of its own.
+    """
+    run_on_small_disk(OWN_SPOOL_FILLS_IT, tmp_path, mode)
 
 
 def test_read_only_disk(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames, pending
+from toolog.spool import Cursor, Frame, Mark, Spool, SpoolReader, SpoolWriter, iter_frames, pending
 from toolog.spool.frame import HEAD_SIZE
 
 Drain = Callable[[SpoolReader], list[Frame]]
@@ -506,3 +506,19 @@ def test_a_raising_damage_callback_loses_no_frame(directory: Path) -> None:
         reader.read()
     angry = False
     assert [int(frame.payload[:3]) for frame in reader.read()] == [*range(298), 299]
+
+
+def test_room_for_a_cursor_is_taken_once(tmp_path: Path) -> None:
+    """Reserving writes nothing that a cursor would read, and leaves a cursor that is there alone."""
+    spool = Spool(tmp_path)
+    assert spool.reserve("sink")
+    path = tmp_path / "cursors" / "sink.cursor"
+    assert path.stat().st_size == 4096
+    assert not Cursor(tmp_path, "sink").found
+    cursor = Cursor(tmp_path, "sink")
+    cursor.marks["segment"] = Mark(7)
+    assert cursor.save()
+    size = path.stat().st_size
+    assert spool.reserve("sink")
+    assert path.stat().st_size == size
+    assert Cursor(tmp_path, "sink").passed("segment") == 7

@@ -160,6 +160,7 @@ class HeldReader:
     def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
         """Acknowledge a frame and all that were read before it."""
         self.acked = max(self.acked, frame.end)
+        self._held.retire()  # at once: until then it counts against the bound, and newer records are given up
         return True
 
     def forget(self) -> None:

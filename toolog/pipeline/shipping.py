@@ -55,6 +55,8 @@ class Shipping:
             # Made once now, so that a wrong option is told to whoever configures; each thread makes its own
             # later.
             self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
+            if options.ship == "background" and outlet.spool is not None:
+                outlet.spool.reserve(name)
         self._readers: list[SpoolReader] = []
         self._lock: ShipperLock | None = None
         self._other_ships = False

@@ -23,6 +23,7 @@ FOLDER = "cursors"
 SUFFIX = ".cursor"
 _TITLE = b"toolog-cursor 1 "
 _COMPACT_AT = 64 * 1024
+_ROOM = 4096
 _READ_AT_MOST = 64 << 20
 
 
@@ -135,6 +136,23 @@ def path_of(directory: Path, sink: str) -> Path:
     if len(name) > 200:
         name = f"{name[:180]}-{zlib.crc32(sink.encode('utf-8', 'surrogatepass')):08x}"
     return directory / FOLDER / (name + SUFFIX)
+
+
+def reserve(directory: str | os.PathLike[str], sink: str) -> bool:
+    """Take the disk's room for a cursor before there is one; return whether it has room now.
+
+    A disk that the spool itself has filled is emptied by deleting what is shipped, and nothing is deleted
+    before its cursor is written: without room of its own the cursor would wait for ever. What is written are
+    empty lines, which say nothing, at the end of an empty file only.
+    """
+    path = path_of(Path(directory), sink)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists() or not path.stat().st_size:
+            _write(path, b"\n" * _ROOM, os.O_APPEND | os.O_CREAT, False)
+    except OSError:
+        return False
+    return True
 
 
 def load_all(directory: str | os.PathLike[str]) -> Mapping[str, Cursor]:

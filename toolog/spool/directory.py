@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from toolog.spool import segment
-from toolog.spool.cursor import Cursor, load_all
+from toolog.spool.cursor import Cursor, load_all, reserve
 from toolog.spool.locks import ShipperLock
 from toolog.spool.overflow import GivenUp, make_room
 from toolog.spool.reader import SpoolReader
@@ -83,6 +83,10 @@ class Spool:
         folder = self.directory / DEAD_LETTERS
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder / f"{quote(sink, safe='')[:200]}.jsonl"
+
+    def reserve(self, sink: str) -> bool:
+        """Take the disk's room for a sink's cursor before records can fill it; return whether that worked."""
+        return reserve(self.directory, sink)
 
     def cursors(self) -> Mapping[str, Cursor]:
         """Return the cursors that are in the spool, by sink, as they stand on disk."""
