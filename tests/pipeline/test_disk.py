@@ -126,15 +126,22 @@ sink = Gated()
 made = handler(sys.argv[1], sinks={"memory": sink}, queue={"max_records": 50})
 log = attach(made)
 number = 0
-while not made.pipeline.outlet.degraded:  # nothing of another program's is on this disk
+while not made.pipeline.outlet.degraded:
     log.info("%d %s", number, "x" * 4000)
     number += 1
+full = {name for name in os.listdir("spool") if name.endswith(".seg")}
+rest = os.open("spool/rest", os.O_WRONLY | os.O_CREAT)
+try:
+    while os.write(rest, bytes(1024)):  # not a page is left
+        pass
+except OSError:
+    pass
 sink.open = True
 assert flush(20), stats()
 deadline = time.monotonic() + 20
-while made.pipeline.outlet.degraded and time.monotonic() < deadline:
+while (made.pipeline.outlet.degraded or full & set(os.listdir("spool"))) and time.monotonic() < deadline:
     time.sleep(0.01)
-assert not made.pipeline.outlet.degraded, os.listdir("spool")
+assert not full & set(os.listdir("spool")), "what is shipped still fills the disk"
 log.info("%d %s", number, "back")
 assert flush(20), stats()
 assert any(str(row.get("message")).endswith("back") for row in sink.records)
