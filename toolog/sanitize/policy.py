@@ -145,7 +145,7 @@ class Policy:
         #: Whether no option exempts keys or paths, so that the walk may take its short way.
         self.plain = not (self.safe_keys or self.safe_paths)
         self._extended = self._own is not None or bool(self.user_rules)
-        self._scan: Callable[[bytes], list[int]] | None = None
+        self._scan: Callable[[bytes], bool] | None = None
         scans.watch(self)
 
     def after_fork_in_child(self) -> Any:
@@ -173,8 +173,8 @@ class Policy:
                 scans.check_thread()
             scan = self._scan
             if scan is None:
-                scan = self._scan = base_prefilter().scan
-            return bool(scan(data)) or (self._extended and self._flags_own(data))
+                scan = self._scan = base_prefilter().flags
+            return scan(data) or (self._extended and self._flags_own(data))
         finally:
             inside.pop()
 

@@ -26,6 +26,7 @@ from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES
 
 _MEMORY = 64 << 20
+_LITTLE = 16 << 20
 #: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
 #: a MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name:
 #: nil, booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin
@@ -266,6 +267,7 @@ _VALUES: dict[str, list[str]] = {
     "iban": ["(?:" + "|".join(IBAN_COUNTRIES) + ")[0-9]{2}(?: ?[A-Z0-9]{4}){2}"],
     "ssn": [rf"{_DIGIT}[0-9]{{3}}{_BLANK}[0-9]{{2}}{_BLANK}[0-9]{{4}}"],
 }
+_DIGIT_FAMILIES = ("phone", "id_number", "card", "ssn")
 _FOREIGN = f"(?:{byte_class(FOREIGN_DIGITS)}|{escape_class(FOREIGN_DIGITS)})"
 #: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped
 #: ASCII.
@@ -276,8 +278,9 @@ _HIDDEN = [
     r"[A-Za-z](?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z]|\xe3\x82[\x99\x9a]",
     r"\xe1[\x84-\x87][\x80-\xbf]|\xef[\xa4-\xab][\x80-\xbf]",
     r"\\u(?i:03[0-6]|00[2-7]|309|11|f9|fa)[0-9a-fA-F]",
-    r"%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5)",
-    r"%(?:25)*(?i:ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
+    # (in MessagePack a `%` behind these two bytes is the length of a text of 37 bytes)
+    r"(?:^|[^\xc4\xd9])%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5)",
+    r"(?:^|[^\xc4\xd9])%(?:25)*(?i:ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
 ]
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
@@ -296,6 +299,8 @@ class Prefilter:
     :param strong, pairs, shaped: the words of the key predicate.
     """
 
+    _staged: _Staged | None = None
+
     def __init__(
         self,
         strong: Mapping[str, str] = vocab.STRONG,
@@ -304,8 +309,14 @@ class Prefilter:
     ) -> None:
         named = [*_named(strong, pairs, list(shaped)), _flag_words(strong, pairs), *_NAMED_FIXED]
         begin, whole = _describing(_loose([*strong, *shaped], pairs))
-        self._compile(
-            {"named": named, **_VALUES, "hidden": _HIDDEN}, [_PROGRAM_NAMES, begin], [_PROGRAMS, whole]
+        families = {"named": named, **_VALUES, "hidden": _HIDDEN}
+        self._compile(families, [_PROGRAM_NAMES, begin], [_PROGRAMS, whole])
+        self._staged = _Staged(
+            _Hints([*strong, *shaped, *SUFFIXES], pairs),
+            [pattern for name in _DIGIT_FAMILIES for pattern in families[name]],
+            [p for name, some in families.items() if name not in ("named", *_DIGIT_FAMILIES) for p in some],
+            named,
+            ([_PROGRAM_NAMES, begin], [_PROGRAMS, whole]),
         )
 
     @classmethod
@@ -334,14 +345,82 @@ class Prefilter:
         #: The scan itself: bytes in, the numbers of the families seen out.
         self.scan: Callable[[bytes], list[int]] = _with_far(match, len(groups), wholes) if begins else match
 
+    def flags(self, data: bytes) -> bool:
+        """Tell whether `scan` would see anything; much faster over records that are not like earlier ones."""
+        return bool(self.scan(data)) if self._staged is None else self._staged.flags(data)
+
     def families_in(self, text: str) -> list[str]:
         """Answer the names of the finders whose shape a text shows."""
         names = self.names
         return [names[index] for index in self.scan(text.encode("utf-8", "replace"))]
 
 
-def _set(groups: Iterable[Iterable[str]]) -> Callable[[bytes], list[int]]:
-    patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options())
+class _Hints:
+    """Expressions that are seen wherever a name of the vocabulary, or what else `named` finds, may stand.
+
+    They are weaker than those of `named`, and have few states: a word counts wherever it stands, of two words
+    only signs, digits and the letters of an escape may stand between.
+    """
+
+    def __init__(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
+        known = set(words)
+        least = [word for word in known if not any(other != word and other in word for other in known)]
+        foreign = [word for word in least if not word.isascii()]
+        mixed = [word for word in foreign if any("a" <= char <= "z" for char in word)]
+        columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
+        self.latin = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")", _EMPTY_KEY, columns]
+        self.latin += [*_NAMED_FIXED, _PROGRAM_NAMES]
+        self.pairs = [_word(word) for word in mixed]
+        self.pairs += [
+            f"(?:{'|'.join(map(_word, firsts))})[^G-Zg-z]*{_word(second)}"
+            for second, firsts in _pair_ends(pairs).items()
+        ]
+        # The first two characters of such a word are rare enough to ask no more.
+        self.foreign = [_word(start) for start in sorted({word[:2] for word in foreign if word not in mixed})]
+
+
+class _Staged:
+    """The scan in parts, for records that were never seen before.
+
+    An automaton that looks for everything at once multiplies its states (a word half read, and a number half
+    read), and makes those that it has not met yet as it goes: 160 us for a fresh record of 200 bytes, 20
+    after 30,000 of them. So four small ones look for hints of a name, for numbers and for all the rest; only
+    where a hint is seen, names are looked for as `scan` does. That is 5 to 15 us. The answer is always that
+    of `scan`.
+    """
+
+    def __init__(
+        self,
+        hints: _Hints,
+        digits: list[str],
+        rest: list[str],
+        named: list[str],
+        far: tuple[list[str], list[str]],
+    ) -> None:
+        begins, wholes = far
+        latin, codes, foreign, *others = named
+        self._latin = _set([hints.latin], _LITTLE)
+        self._pairs = _set([hints.pairs], _LITTLE)
+        self._digits = _set([digits, hints.foreign], _LITTLE)
+        self._rest = _set([rest], _LITTLE)
+        self._named = (
+            _set([[latin]], _LITTLE),
+            _set([[foreign]], _LITTLE),
+            _with_far(_set([[codes, *others], begins], _LITTLE), 1, wholes),
+        )
+
+    def flags(self, data: bytes) -> bool:
+        """Tell whether the scan would see anything."""
+        seen = self._digits(data)
+        if (seen and 0 in seen) or self._rest(data):
+            return True
+        if not seen and not self._latin(data) and not self._pairs(data):
+            return False
+        return any(part(data) for part in self._named)
+
+
+def _set(groups: Iterable[Iterable[str]], memory: int = _MEMORY) -> Callable[[bytes], list[int]]:
+    patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options(memory))
     for group in groups:
         patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in group)).encode())
     patterns.Compile()
@@ -372,10 +451,10 @@ def _literal(text: bytes) -> str:
     return "".join(f"\\x{byte:02x}" for byte in text)
 
 
-def _options() -> Any:
+def _options(memory: int) -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.never_capture = True
-    options.max_mem = _MEMORY
+    options.max_mem = memory
     options.log_errors = False
     return options
