@@ -58,5 +58,5 @@ def test_children_share_their_parents_trace() -> None:
     plan = Plan(_nothing, tool_name="nothing")
     root = Call(plan, None)
     child = Call(plan, root)
-    assert (child.trace, child.depth, child.parent_span) == (root.trace, 1, root.span)
+    assert (child.trace, child.depth, child.parent) == (root.trace, 1, root)
     assert wrap(_nothing)() is None

@@ -262,11 +262,6 @@ class Call(Scope):
         except AttributeError:  # the thread's first call
             self.process = packed_process()
 
-    @property
-    def parent_span(self) -> bytes | None:
-        """The span of the call around this one, or None at the root."""
-        return None if self.parent is None else self.parent.span
-
     def packed_input(self) -> bytes:
         """Return the snapshot of the arguments as MessagePack."""
         packed, cuts = pack_held(self.input, "input")

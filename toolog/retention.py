@@ -10,7 +10,6 @@ keep its records.
 
 from __future__ import annotations
 
-import logging
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -120,8 +119,3 @@ def _policy(name: str, number: int, table: object, sinks: Collection[str], where
     if keep is not None and keep < 1:
         raise ConfigError(f"keep of {where} is at least one second")
     return Policy(name, number, tuple(dict.fromkeys(wanted)), keep)
-
-
-def lowest_level(policies: Policies) -> int:
-    """Return the level number from which records are shipped (above every level when there is no policy)."""
-    return min((policy.levelno for policy in policies if policy.sinks), default=logging.CRITICAL + 1)

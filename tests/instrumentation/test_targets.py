@@ -82,15 +82,15 @@ def test_undo_before_the_import_forgets_about_it(seen: Collector, late: Path) ->
     """Nothing is left on the import path, and the import finds nobody waiting."""
     finders = list(sys.meta_path)
     made = instrument("latepkg")
-    assert imports.awaited() == ["latepkg"]
+    assert list(imports._waiting) == ["latepkg"]
     made.undo()
     assert sys.meta_path == finders
-    assert imports.awaited() == []
+    assert not imports._waiting
     assert importlib.import_module("latepkg").early() == 1
     assert names(seen) == []
     instrument("latepkg.tools")
     uninstrument("latepkg.tools")
-    assert imports.awaited() == []
+    assert not imports._waiting
 
 
 def test_a_class_and_a_function_can_be_named_before_their_import(seen: Collector, late: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolog.errors import ConfigError
-from toolog.retention import Policies, Policy, lowest_level
+from toolog.retention import Policies, Policy
 
 TABLE = {
     "INFO": {"sinks": ["search"], "keep": "7 days"},
@@ -64,7 +63,6 @@ def test_policies_of_a_sink() -> None:
     policies = Policies.from_config(TABLE, SINKS)
     assert [policy.name for policy in policies.of_sink("search")] == ["info", "error"]
     assert [policy.name for policy in policies.of_sink("archive")] == ["error"]
-    assert lowest_level(policies) == logging.INFO
 
 
 @pytest.mark.parametrize(

@@ -114,11 +114,6 @@ def forget(callback: Callback) -> None:
     _retire()
 
 
-def awaited() -> list[str]:
-    """Return the names of the modules that somebody waits for."""
-    return sorted(_waiting)
-
-
 def _retire() -> None:
     if not _waiting and watcher in sys.meta_path:
         sys.meta_path.remove(watcher)

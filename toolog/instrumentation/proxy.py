@@ -74,7 +74,6 @@ class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
         raw: Any,
     ) -> None:
         super().__init__(wrapped, wrapper, switch)  # type: ignore[arg-type]  # any object's truth will do
-        self._self_switch = switch
         self._self_mark = mark
         self._self_attribute = attribute
         self._self_raw = raw
@@ -187,20 +186,4 @@ def wrapper_in(value: Any) -> ToolWrapper | None:
         return value  # type: ignore[no-any-return]
     if kind is staticmethod and type(value.__func__) is ToolWrapper:
         return value.__func__
-    return None
-
-
-def find_wrapper(value: Any) -> ToolWrapper | None:
-    """Return our wrapper in a chain of wrappers around a function (somebody may have wrapped ours again)."""
-    for _ in range(64):
-        kind = type(value)
-        if kind is BoundToolWrapper:
-            return value._self_parent  # type: ignore[no-any-return]
-        found = wrapper_in(value)
-        if found is not None:
-            return found
-        try:
-            value = object.__getattribute__(value, "__wrapped__")
-        except AttributeError:
-            return None
     return None
