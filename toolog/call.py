@@ -242,6 +242,8 @@ class Call(Scope):
     instance: bytes | None = None
     """The packed id of the tool instance."""
     input: Held
+    texts: list[str] | None = None
+    """The texts in the arguments, where ``input`` is flat."""
     wall: int
     started: int
 
@@ -265,7 +267,7 @@ class Call(Scope):
     def packed_input(self) -> bytes:
         """Return the snapshot of the arguments as MessagePack."""
         packed, cuts = pack_held(self.input, "input")
-        self.input = packed
+        self.input, self.texts = packed, None
         if cuts is not None:
             self.cuts = {**(self.cuts or {}), **cuts}
         return packed

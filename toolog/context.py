@@ -27,20 +27,26 @@ os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its par
 
 class Bag:
     """Session and tags, shared by all scopes inside; ``packed`` is their MessagePack form, ready for each
-    record.
+    record. ``texts`` are all texts in them, where the tags are scalars; ``cleared_by`` is the policy that
+    found nothing in them.
     """
 
-    __slots__ = ("count", "packed", "session_id", "tags")
+    __slots__ = ("cleared_by", "count", "packed", "session_id", "tags", "texts")
 
     def __init__(self, session_id: str | None = None, tags: dict[str, Any] | None = None) -> None:
         self.session_id = session_id
         self.tags = tags or {}
         self.packed = b""
         self.count = 0
+        self.texts: list[str] | None = None
+        self.cleared_by: Any = None
         if session_id is None and not tags:
             return
-        from toolog.snapshot import pack  # lazily: this module is imported by `import toolog`
+        from toolog.snapshot import flat, pack  # lazily: this module is imported by `import toolog`
 
+        texts = flat.texts_of(self.tags)
+        if texts is not None:
+            self.texts = [session_id or "", *texts]
         if session_id is not None:
             self.packed += b"\xaasession_id" + pack(session_id)
             self.count += 1

@@ -25,7 +25,7 @@ from toolog.errors import ConfigError
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.life import Signals, living
-from toolog.record import ToolRecord, record_from_log
+from toolog.record import SuccessRecord, ToolRecord, record_from_log
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer, warm
 from toolog.settings import provisional
@@ -104,7 +104,8 @@ class ToologHandler(logging.Handler):
                 record = passed
         if isinstance(record, ToolRecord):  # the usual one, without another call on the way
             try:
-                self._accept(record)
+                if type(record) is not SuccessRecord or not self._pipeline.lane(record):
+                    self._accept(record)
             except Exception as error:
                 self._broke(record, error)
         else:

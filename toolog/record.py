@@ -28,7 +28,7 @@ from toolog.context import Scope, current, getrandbits
 from toolog.faults import describe_error, safe_text
 from toolog.levels import ROOT, level_name
 from toolog.snapshot import pack_cut
-from toolog.snapshot.flat import Held, pack_held
+from toolog.snapshot.flat import Held, pack_flat, pack_held
 
 _pack_double = struct.Struct(">d").pack
 
@@ -41,7 +41,6 @@ _FACTS = (
 )
 _SUCCESS = _FACTS + _DURATION + b"%b%b"
 _CONTENT = b"\xa5input%b\xa6output%b%b"
-_FLAT = 65536  # longer ones have absurd keys, which are cut
 _ROOT = b"\xa9parent_id\xc0\xa5depth\x00"
 
 
@@ -113,6 +112,8 @@ class ToolRecord(logging.LogRecord):
 
     toolog_sanitizer: Any = None
     _sealed: bytes | None = None
+    _texts: list[str] | None = None
+    _output: Held = None
     _head: bytes = b""
     _head_count: int = 0
 
@@ -276,24 +277,23 @@ class SuccessRecord(ToolRecord):
     levelno = _INFO
     _status = "success"
 
-    def __init__(self, call: Call, duration: int, output: Held) -> None:
+    def __init__(self, call: Call, duration: int, output: Held, texts: list[str] | None = None) -> None:
+        """Make the record; ``texts`` are all texts in ``output``, where that is flat."""
         self._call: Call = call
         self._duration: int = duration
         self._output = output
+        self._texts = texts
 
     def tail(self) -> tuple[bytes, int]:
         """Return what `ToolRecord.tail` does; input and output are packed at once where both are flat."""
         call, output = self._call, self._output
         bag = call.bag
         if type(call.input) is not bytes and type(output) is not bytes:
-            try:
-                packed = packb({"input": call.input, "output": output})
-                if len(packed) < _FLAT:
-                    return packed[1:] + bag.packed, 2 + bag.count
-            except Exception:  # a key that is no text, a lone surrogate, a number beyond 64 bits
-                pass
-        packed, cuts = pack_held(output, "output")
-        tail = _CONTENT % (call.packed_input(), packed, bag.packed)
+            packed = pack_flat(call.input, output)
+            if packed is not None:
+                return packed + bag.packed, 2 + bag.count
+        written, cuts = pack_held(output, "output")
+        tail = _CONTENT % (call.packed_input(), written, bag.packed)
         cuts = {**(call.cuts or {}), **(cuts or {})}
         if cuts:
             return tail + b"\xa9truncated" + packb(cuts), 3 + bag.count

@@ -26,7 +26,7 @@ from toolog.instrumentation.endings import fail, finish, prepare, reentered, suc
 from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
-from toolog.snapshot.flat import hold, is_flat, pack_held
+from toolog.snapshot.flat import hold, pack_held, texts_of
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -68,10 +68,11 @@ def make_wrapper(plan: Plan) -> Wrapper:
                         )
                     elif args or template is None or len(named := {**template, **kwargs}) != size:
                         named = by_name(args, kwargs)
-                    if is_flat(named):
-                        call.input = named
-                    else:
+                    texts = texts_of(named)
+                    if texts is None:
                         call.input, call.cuts = pack_cut(named, "input")
+                    else:
+                        call.input, call.texts = named, texts
                     if identify is not None and instance is not None:
                         call.instance = identify(instance)
                     if not Mode.simple or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
@@ -100,11 +101,11 @@ def make_wrapper(plan: Plan) -> Wrapper:
             if type(result) in LAZY:
                 result = follow(call, result)
             elif enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
-                output, cuts = hold(result, "output")
+                output, texts, cuts = hold(result, "output")
                 if cuts is None and call.cuts is None:
                     call.ended = True
                     call.muted = get_ident()  # what a handler calls on this thread is no call of the agent
-                    record = SuccessRecord(call, duration, output)
+                    record = SuccessRecord(call, duration, output, texts)
                     if first:
                         deliver(plan.logger, record)
                     else:

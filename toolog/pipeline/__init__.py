@@ -30,13 +30,15 @@ from toolog.control import Inbox
 from toolog.counters import contain, count
 from toolog.pipeline import life
 from toolog.pipeline.held import Held
+from toolog.pipeline.lane import Lane, make_lane, no_lane
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet, Sealed
 from toolog.pipeline.queues import Queues
 from toolog.pipeline.shipping import Shipping
 from toolog.pipeline.worker import LARGE, SMALL, Worker
-from toolog.record import ToolRecord
+from toolog.record import SuccessRecord, ToolRecord
+from toolog.sanitize import default
 from toolog.sanitize.seal import seal, seal_batch
 
 __all__ = ["Options", "Pipeline", "accepted"]
@@ -82,6 +84,7 @@ class Pipeline:
         self.worker = Worker(self)
         self._inbox: Inbox | None = None
         self._modes: dict[int, int] = {}
+        self.lane: Lane = no_lane
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
         self._threadless = False
@@ -145,6 +148,11 @@ class Pipeline:
             mode = _MODES[self.options.durability[bounds[position]]]
         if len(self._modes) < 256:
             self._modes[levelno] = mode
+        if mode == _PROCESS and levelno == SuccessRecord.levelno and self._transcode is None:
+            rules = self.sanitizer or default()
+            glance = None if rules.by_tool else rules.common.glance
+            if glance is not None:
+                self.lane = make_lane(self, glance, lambda: next(_accepted.numbers))
         return mode
 
     def _serialize(self, levelno: int, packed: bytes) -> bytes | None:
@@ -394,6 +402,7 @@ class Pipeline:
         record.
         """
         self.queues.clear()
+        self._modes, self.lane = {}, no_lane  # the child may have scans of its own, and has another worker
         self.outlet.after_fork_in_child()
         self.losses.forget()
         if self._inbox is not None:

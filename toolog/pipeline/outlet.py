@@ -58,7 +58,7 @@ class Outlet:
         self._make_room = make_room
         self._again_at = 0.0
         self._warned = False
-        self._appended = self._synced = 0
+        self.appended = self._synced = 0
         self._gate = _thread.allocate_lock()
         self._syncing = 0
         self._open()
@@ -68,7 +68,7 @@ class Outlet:
             self.spool = Spool(self.directory, max_size=self._max_size, segment_size=self._segment_size)
             self.writer = self.spool.writer()
         except (SpoolError, OSError) as error:
-            self._fail(error)
+            self.fail(error)
             return False
         return True
 
@@ -80,9 +80,9 @@ class Outlet:
         if writer is None or self.degraded:
             return False
         try:
-            self._appended = writer.append(levelno, code, payload)
+            self.appended = writer.append(levelno, code, payload)
         except SpoolError as error:
-            self._fail(error)
+            self.fail(error)
             return False
         self.written += 1
         return True
@@ -96,13 +96,13 @@ class Outlet:
         writer = self.writer
         if writer is None or self.degraded:
             return
-        mine = self._appended
+        mine = self.appended
         deadline = time.monotonic() + patience
         while self._synced < mine:
             if self._gate.acquire(False):
                 try:
                     self._syncing = get_ident()
-                    upto = self._appended
+                    upto = self.appended
                     if _sync(writer):
                         self._synced = upto
                     return
@@ -173,19 +173,20 @@ class Outlet:
             except SpoolFull as error:
                 if self._make_room(max([frame[0] for frame in frames])):
                     continue
-                self._fail(error)
+                self.fail(error)
                 return frames
             except SpoolError as error:
-                self._fail(error)
+                self.fail(error)
                 return frames
             frames = frames[done:]
             if not frames:
                 break
         if frames:
-            self._fail(None)
+            self.fail(None)
         return frames
 
-    def _fail(self, error: BaseException | None) -> None:
+    def fail(self, error: BaseException | None) -> None:
+        """Keep records in memory from now on, until the disk is tried again."""
         self._again_at = time.monotonic() + TRY_AGAIN
         self.degraded = True
         contain("spool_full" if isinstance(error, SpoolFull) else "spool", error)
@@ -202,7 +203,7 @@ class Outlet:
         """Forget what the parent holds; the writer takes a new identity by itself."""
         self._held.after_fork_in_child()
         self.written = 0
-        self._appended = self._synced = 0
+        self.appended = self._synced = 0
         self._gate = _thread.allocate_lock()
         self._syncing = 0
 

@@ -14,8 +14,9 @@ import re2
 from toolog.errors import ConfigError, unknown_key
 from toolog.sanitize import candidates, rules, scans
 from toolog.sanitize import vocabulary as vocab
+from toolog.sanitize.glance import Glance
 from toolog.sanitize.masks import Masks
-from toolog.sanitize.prefilter import Prefilter
+from toolog.sanitize.prefilter import DIGITS, Prefilter, little_set
 from toolog.sanitize.rules import FINDERS, Span
 from toolog.sanitize.text import NamedText
 from toolog.sanitize.words import KeyWords, split
@@ -85,12 +86,37 @@ class UserRule:
                 yield start, end, self.name
 
 
+def _guarded(groups: list[list[str]]) -> Callable[[bytes], list[int]]:
+    """Answer a scan that says that it runs, as `scans` wants it."""
+    match = little_set(groups)
+
+    def scan(data: bytes) -> list[int]:
+        inside = scans.inside
+        inside.append(None)
+        try:
+            if scans.ending:
+                scans.check_thread()
+            return match(data)
+        finally:
+            inside.pop()
+
+    return scan
+
+
 class _Shared:
     """What all policies use together: made once in a process, when first needed."""
 
     def __init__(self) -> None:
         self._prefilter: Prefilter | None = None
+        self._glance: Glance | None = None
         scans.watch(self)
+
+    def glance(self) -> Glance:
+        """Answer the glance of the built-in rules."""
+        made = self._glance
+        if made is None:
+            made = self._glance = Glance(_guarded, DIGITS, Policy({}).is_clean_key)
+        return made
 
     def prefilter(self) -> Prefilter:
         """Answer the prefilter of the built-in rules."""
@@ -101,7 +127,8 @@ class _Shared:
 
     def after_fork_in_child(self) -> Any:
         """Part from scans that may be locked for ever."""
-        parted, self._prefilter = self._prefilter, None
+        parted = self._prefilter, self._glance
+        self._prefilter = self._glance = None
         return parted, rules.forget(), candidates.forget()
 
 
@@ -146,12 +173,13 @@ class Policy:
         self.plain = not (self.safe_keys or self.safe_paths)
         self._extended = self._own is not None or bool(self.user_rules)
         self._scan: Callable[[bytes], bool] | None = None
+        self._clears: Callable[..., bool] | None = None
         scans.watch(self)
 
     def after_fork_in_child(self) -> Any:
         """Part from scans that may be locked for ever."""
-        parted = self._scan, self._own, self.user_rules, self.named
-        self._scan = None
+        parted = self._scan, self._own, self.user_rules, self.named, self._clears
+        self._scan = self._clears = None
         self._own = self._own_prefilter()
         self.user_rules = _user_rules(self.options.get("rules_add"))
         self.named = NamedText(self.words)
@@ -177,6 +205,24 @@ class Policy:
             return scan(data) or (self._extended and self._flags_own(data))
         finally:
             inside.pop()
+
+    @property
+    def glance(self) -> Glance | None:
+        """The glance that holds for this policy; None where a user's own words, secrets or rules are to be
+        found, too."""
+        return None if self._extended else _shared.glance()
+
+    def clears(self, texts: list[str], *values: Any) -> bool:
+        """Tell that a walk would change none of some flat values, of which all texts are given; no scan.
+
+        False when that is not known.
+        """
+        if self._extended:
+            return False
+        clears = self._clears
+        if clears is None:
+            clears = self._clears = _shared.glance().clears
+        return clears(texts, *values)
 
     def _flags_own(self, data: bytes) -> bool:
         if self._own is not None and self._own.scan(data):

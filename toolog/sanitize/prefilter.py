@@ -268,6 +268,8 @@ _VALUES: dict[str, list[str]] = {
     "ssn": [rf"{_DIGIT}[0-9]{{3}}{_BLANK}[0-9]{{2}}{_BLANK}[0-9]{{4}}"],
 }
 _DIGIT_FAMILIES = ("phone", "id_number", "card", "ssn")
+DIGITS = [pattern for name in _DIGIT_FAMILIES for pattern in _VALUES[name]]
+"""The patterns of numbers."""
 _FOREIGN = f"(?:{byte_class(FOREIGN_DIGITS)}|{escape_class(FOREIGN_DIGITS)})"
 #: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped
 #: ASCII.
@@ -313,7 +315,7 @@ class Prefilter:
         self._compile(families, [_PROGRAM_NAMES, begin], [_PROGRAMS, whole])
         self._staged = _Staged(
             _Hints([*strong, *shaped, *SUFFIXES], pairs),
-            [pattern for name in _DIGIT_FAMILIES for pattern in families[name]],
+            DIGITS,
             [p for name, some in families.items() if name not in ("named", *_DIGIT_FAMILIES) for p in some],
             named,
             ([_PROGRAM_NAMES, begin], [_PROGRAMS, whole]),
@@ -426,6 +428,11 @@ def _set(groups: Iterable[Iterable[str]], memory: int = _MEMORY) -> Callable[[by
     patterns.Compile()
     match: Callable[[bytes], list[int]] = patterns.Match
     return match
+
+
+def little_set(groups: Iterable[Iterable[str]]) -> Callable[[bytes], list[int]]:
+    """Answer a scan with little memory that answers the numbers of the groups whose patterns it sees."""
+    return _set(groups, _LITTLE)
 
 
 def _with_far(

@@ -15,6 +15,7 @@ from toolog.call import _COUNTS
 from toolog.counters import contain
 from toolog.record import ToolRecord
 from toolog.sanitize import Sanitizer, default
+from toolog.sanitize.policy import Policy
 
 FAILED = "[REDACTION_FAILED]"
 #: How many records are scanned as one: one record in thirty is flagged, and then so many are scanned again.
@@ -31,10 +32,11 @@ def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
     if sealed is None:
         try:
             rules = record.toolog_sanitizer or sanitizer or default()
-            tail, count = record.tail()
             # (`Sanitizer.flags`, two calls shorter: this is on the caller's way)
             policy = rules.policy(_tool(record)) if rules.by_tool else rules.common
-            if policy.flags(tail):
+            cleared = _is_cleared(record, policy)
+            tail, count = record.tail()
+            if not cleared and policy.flags(tail):
                 sealed = _walk(record, tail, count, rules)
             else:
                 sealed = record.assemble(tail, count)
@@ -58,7 +60,13 @@ def seal_batch(records: Sequence[ToolRecord], sanitizer: Sanitizer | None = None
     return [seal(record, sanitizer) for record in records]
 
 
-def _seal_some(records: list[ToolRecord], rules: Sanitizer) -> None:
+def _seal_some(some: list[ToolRecord], rules: Sanitizer) -> None:
+    records = []
+    for record in some:
+        if _is_cleared(record, rules.common):
+            record._sealed = record.assemble(*record.tail())
+        else:
+            records.append(record)
     tails = [record.tail() for record in records]
     if not rules.flags(b"".join([tail for tail, _ in tails])):
         for record, (tail, count) in zip(records, tails, strict=True):
@@ -72,6 +80,23 @@ def _seal_some(records: list[ToolRecord], rules: Sanitizer) -> None:
             record._sealed = _walk(record, tail, count, rules)
         else:
             record._sealed = record.assemble(tail, count)
+
+
+def _is_cleared(record: ToolRecord, policy: Policy) -> bool:
+    """Tell whether all that is in a record is known to be clean, without a scan."""
+    texts = record._texts
+    if texts is None:
+        return False
+    call: Any = record._call
+    more = call.texts
+    if more is None or call.cuts is not None:
+        return False
+    bag = call.bag
+    if bag.count and bag.cleared_by is not policy:
+        if bag.texts is None or not policy.clears(bag.texts, bag.tags):
+            return False
+        bag.cleared_by = policy
+    return policy.clears(more + texts, call.input, record._output)
 
 
 def _tool(record: ToolRecord) -> str | None:

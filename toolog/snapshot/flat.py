@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ormsgpack import packb
+
 from toolog.snapshot import pack_cut
 
 Held = bytes | dict[str, Any] | str | int | float | bool | None
@@ -17,41 +19,63 @@ Held = bytes | dict[str, Any] | str | int | float | bool | None
 
 _MOST_ITEMS = 24
 _MOST_TEXT = 16384
+_MOST_PACKED = 65536  # longer ones have absurd keys, which are cut
 
 
-def is_flat(value: dict[Any, Any]) -> bool:
-    """Whether a dict (exactly a dict) holds few, small, plain scalars. Its keys are not looked at."""
+def texts_of(value: dict[Any, Any]) -> list[str] | None:
+    """Return the texts in a dict (exactly a dict) of few, small scalars; None when it is no such dict.
+
+    Its keys are not looked at, nor its numbers: `pack_flat` does.
+    """
     if len(value) > _MOST_ITEMS:
-        return False
+        return None
+    texts: list[str] = []
     room = _MOST_TEXT
-    for item in value.values():
+    for item in value.values():  # (iterators that run in C are slower for so few items)
         kind = type(item)
         if kind is str:
+            texts.append(item)
             room -= len(item)
-        elif kind is int or kind is bool or item is None:
-            pass
-        elif kind is not float or item - item != 0.0:  # a NaN or an infinity is written in another way
-            return False
-    return room >= 0
+        elif kind is not int and kind is not float and kind is not bool and item is not None:
+            return None
+    return texts if room >= 0 else None
 
 
-def hold(value: Any, path: str) -> tuple[Held, dict[str, dict[str, Any]] | None]:
-    """Return a snapshot of any value, and what was cut from it for size (see ``snapshot.pack_cut``). Never
-    raises.
+def pack_flat(given: Held, output: Held) -> bytes | None:
+    """Return the pairs ``input`` and ``output``, both flat, as MessagePack.
+
+    None for what must be written in another way: a key that is no text, a lone surrogate, a number beyond 64
+    bits, a NaN or an infinity, or too much of it.
+    """
+    try:
+        packed: bytes = packb({"input": given, "output": output})
+    except Exception:
+        return None
+    if len(packed) > _MOST_PACKED or b"\xcb\x7f" in packed or b"\xcb\xff" in packed:
+        return None
+    return packed[1:]
+
+
+def hold(value: Any, path: str) -> tuple[Held, list[str] | None, dict[str, dict[str, Any]] | None]:
+    """Return a snapshot of any value, the texts in it where it is flat, and what was cut from it for size.
+
+    (See ``snapshot.pack_cut``.) Never raises.
     """
     kind = type(value)
     if kind is dict:
         try:
-            if is_flat(value):
-                return value.copy(), None
+            texts = texts_of(value)
+            if texts is not None:
+                return value.copy(), texts, None
         except RuntimeError:  # another thread changes it meanwhile
             pass
     elif kind is str:
         if len(value) <= _MOST_TEXT:
-            return value, None
+            return value, [value], None
     elif kind is int or kind is bool or value is None:
-        return value, None
-    return pack_cut(value, path)
+        return value, [], None
+    packed, cuts = pack_cut(value, path)
+    return packed, None, cuts
 
 
 def pack_held(
