@@ -13,6 +13,7 @@ from tests.sanitize.test_prefilter import KEYS, SNIPPETS, changed, keys, leaves
 from toolog.sanitize import Sanitizer, default, vocabulary
 from toolog.sanitize.glance import BETWEEN, Glance
 from toolog.sanitize.policy import Policy
+from toolog.snapshot import flat as flat_snapshot
 from toolog.snapshot.flat import texts_of
 
 ORDINARY = ["order", "price", "of", "user", "number", "code", "key", "id", "city", "note", "A-1001", "17"]
@@ -130,3 +131,16 @@ def test_digits_of_two_texts_make_no_number() -> None:
     """What stands between two texts is a word, so that their digits do not run together."""
     assert default().common.clears(["1234", "56789"], {"a": "1234", "b": "56789"})
     assert BETWEEN.strip()
+
+
+def test_what_another_thread_adds_meanwhile_is_not_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts that are looked at are those of the snapshot, whatever happens to the value."""
+    value = {"text": "walnut"}
+
+    def texts_of_changing(held: dict[str, Any]) -> list[str] | None:
+        value["text"] = "password=hunter2"
+        return texts_of(held)
+
+    monkeypatch.setattr(flat_snapshot, "texts_of", texts_of_changing)
+    held, texts, _ = flat_snapshot.hold(value, "output")
+    assert (held, texts) == ({"text": "walnut"}, ["walnut"])

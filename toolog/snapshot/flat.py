@@ -63,12 +63,11 @@ def hold(value: Any, path: str) -> tuple[Held, list[str] | None, dict[str, dict[
     """
     kind = type(value)
     if kind is dict:
-        try:
-            texts = texts_of(value)
+        if len(value) <= _MOST_ITEMS:
+            held = value.copy()  # first: another thread may change the value between two looks at it
+            texts = texts_of(held)
             if texts is not None:
-                return value.copy(), texts, None
-        except RuntimeError:  # another thread changes it meanwhile
-            pass
+                return held, texts, None
     elif kind is str:
         if len(value) <= _MOST_TEXT:
             return value, [value], None
