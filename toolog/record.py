@@ -292,6 +292,7 @@ class SuccessRecord(ToolRecord):
             packed = pack_flat(call.input, output)
             if packed is not None:
                 return packed + bag.packed, 2 + bag.count
+        self._texts = None  # what was held is written in another way now
         written, cuts = pack_held(output, "output")
         tail = _CONTENT % (call.packed_input(), written, bag.packed)
         cuts = {**(call.cuts or {}), **(cuts or {})}

@@ -121,3 +121,22 @@ def test_options_of_a_tool_go_by_glob() -> None:
     assert b"Paris" not in seal(record, sanitizer)
     [other] = records({"city": "Paris"})
     assert b"Paris" in seal(other, Sanitizer(tools={"x*": {"keys_add": ["city"]}}))
+
+
+def test_keys_run_no_code_of_theirs() -> None:
+    """A key that is no plain text is not asked for its hash, and its record arrives."""
+    asked: list[str] = []
+
+    class Key(str):
+        def __hash__(self) -> int:
+            asked.append("hash")
+            return 5
+
+    odd = {Key("sku"): "A-1001"}
+    with collecting() as seen:
+        tool = wrap(lambda: odd, "find")
+        asked.clear()
+        tool()
+    [record] = seen.records
+    assert record.document()["output"] == {"sku": "A-1001"}
+    assert asked == []

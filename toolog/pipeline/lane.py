@@ -53,6 +53,9 @@ def make_lane(pipeline: Pipeline, glance: Glance, accepted: Callable[[], int]) -
             return False
         given: Any = call.input
         output: Any = record._output
+        packed = pack_flat(given, output)  # first: it refuses keys that are no plain text
+        if packed is None or _LARGE in packed:
+            return False
         if not are_clean_keys(given) or (type(output) is dict and not are_clean_keys(output)):
             return False
         text = BETWEEN.join(more + texts)
@@ -60,9 +63,6 @@ def make_lane(pipeline: Pipeline, glance: Glance, accepted: Callable[[], int]) -
             return False
         words = text.encode().translate(WORDS).split()
         if not are_clean_words(words) or RUN in b"".join(words).replace(b"-", b""):
-            return False
-        packed = pack_flat(given, output)
-        if packed is None or _LARGE in packed:
             return False
         record._sealed = sealed = record.assemble(packed, 2)
         try:

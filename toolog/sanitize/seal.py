@@ -34,9 +34,8 @@ def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
             rules = record.toolog_sanitizer or sanitizer or default()
             # (`Sanitizer.flags`, two calls shorter: this is on the caller's way)
             policy = rules.policy(_tool(record)) if rules.by_tool else rules.common
-            cleared = _is_cleared(record, policy)
             tail, count = record.tail()
-            if not cleared and policy.flags(tail):
+            if not _is_cleared(record, policy) and policy.flags(tail):
                 sealed = _walk(record, tail, count, rules)
             else:
                 sealed = record.assemble(tail, count)
@@ -62,12 +61,14 @@ def seal_batch(records: Sequence[ToolRecord], sanitizer: Sanitizer | None = None
 
 def _seal_some(some: list[ToolRecord], rules: Sanitizer) -> None:
     records = []
+    tails: list[tuple[bytes, int]] = []
     for record in some:
+        tail, count = record.tail()
         if _is_cleared(record, rules.common):
-            record._sealed = record.assemble(*record.tail())
+            record._sealed = record.assemble(tail, count)
         else:
             records.append(record)
-    tails = [record.tail() for record in records]
+            tails.append((tail, count))
     if not rules.flags(b"".join([tail for tail, _ in tails])):
         for record, (tail, count) in zip(records, tails, strict=True):
             record._sealed = record.assemble(tail, count)
@@ -83,7 +84,7 @@ def _seal_some(some: list[ToolRecord], rules: Sanitizer) -> None:
 
 
 def _is_cleared(record: ToolRecord, policy: Policy) -> bool:
-    """Tell whether all that is in a record is known to be clean, without a scan."""
+    """Tell whether all that is in a record is known to be clean, without a scan; its tail was made before."""
     texts = record._texts
     if texts is None:
         return False
