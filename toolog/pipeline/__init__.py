@@ -150,9 +150,8 @@ class Pipeline:
             self._modes[levelno] = mode
         if mode == _PROCESS and levelno == SuccessRecord.levelno and self._transcode is None:
             rules = self.sanitizer or default()
-            glance = None if rules.by_tool else rules.common.glance
-            if glance is not None:
-                self.lane = make_lane(self, glance, lambda: next(_accepted.numbers))
+            if not rules.by_tool:
+                self.lane = make_lane(self, rules.common, lambda: next(_accepted.numbers))
         return mode
 
     def _serialize(self, levelno: int, packed: bytes) -> bytes | None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from toolog.context import EMPTY
 from toolog.errors import SpoolError
 from toolog.record import SuccessRecord
-from toolog.sanitize.glance import BETWEEN, RUN, WORDS, Glance
+from toolog.sanitize.glance import BETWEEN, RUN, WORDS
+from toolog.sanitize.policy import Policy
 from toolog.snapshot.flat import pack_flat
 
 if TYPE_CHECKING:
@@ -32,11 +32,14 @@ def no_lane(record: SuccessRecord) -> bool:
     return False
 
 
-def make_lane(pipeline: Pipeline, glance: Glance, accepted: Callable[[], int]) -> Lane:
+def make_lane(pipeline: Pipeline, policy: Policy, accepted: Callable[[], int]) -> Lane:
     """Return the short way into the spool of a pipeline that writes MessagePack in process durability.
 
-    ``glance`` is that of its sanitizer, ``accepted`` counts a record that was taken.
+    ``policy`` is that of its sanitizer, ``accepted`` counts a record that was taken.
     """
+    glance = policy.glance
+    if glance is None:
+        return no_lane
     outlet, worker = pipeline.outlet, pipeline.worker
     levelno, code = SuccessRecord.levelno, pipeline.serializer.code
     are_clean_keys = glance.clean_keys.issuperset
@@ -44,8 +47,10 @@ def make_lane(pipeline: Pipeline, glance: Glance, accepted: Callable[[], int]) -
 
     def lane(record: SuccessRecord) -> bool:
         call, texts = record._call, record._texts
-        more, writer = call.texts, outlet.writer
-        if texts is None or more is None or call.bag is not EMPTY or record.toolog_sanitizer is not None:
+        more, bag, writer = call.texts, call.bag, outlet.writer
+        if texts is None or more is None or record.toolog_sanitizer is not None:
+            return False
+        if bag.count and bag.cleared_by is not policy:  # the ordinary way looks at a session and tags once
             return False
         if writer is None or outlet.degraded or pipeline.closed or not worker.alive:
             return False
@@ -64,7 +69,7 @@ def make_lane(pipeline: Pipeline, glance: Glance, accepted: Callable[[], int]) -
         words = text.encode().translate(WORDS).split()
         if not are_clean_words(words) or RUN in b"".join(words).replace(b"-", b""):
             return False
-        record._sealed = sealed = record.assemble(packed, 2)
+        record._sealed = sealed = record.assemble(packed + bag.packed, 2 + bag.count)
         try:
             outlet.appended = writer.append(levelno, code, sealed)
         except SpoolError as error:
