@@ -6,8 +6,9 @@ now is tried again for as long as it takes; the spool's bound decides what is lo
 pause between tries doubles up to ``max_backoff`` with jitter. That is ten lines here and no library, because
 the pause must end at once when somebody flushes, when the process forks and when it ends.
 
-After BREAK_AFTER failures in a row the breaker is open: only a small batch is sent as a probe after each
-pause, so that a sink that comes back is not met with everything at once.
+After BREAK_AFTER failures in a row, or at once when the sink denies us access, the breaker is open: only a
+small batch is sent as a probe after each pause, so that a sink that comes back is not met with everything at
+once.
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
 stands alone; that one goes to the dead letters.
@@ -21,7 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from toolog.counters import contain, count
-from toolog.errors import SinkRejected, SinkUnavailable, ToologError
+from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable, ToologError
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.thread import Loop
@@ -309,9 +310,12 @@ class SinkRunner(Loop):
 
     def _failed(self, reason: str, error: BaseException) -> None:
         self.failures += 1
+        if isinstance(error, SinkDenied):
+            self.failures = max(self.failures, BREAK_AFTER)
         self.failed_at = time.monotonic()
         told = None
-        if reason == "connect" and isinstance(error, ToologError):  # no record was at hand, only the options
+        # With "connect" no record was at hand, only the options.
+        if isinstance(error, ToologError) and (reason == "connect" or getattr(error, "tells", False)):
             told = str(Sanitizer().sanitize(str(error)))
         contain(f"sink {self.sink_name}: {reason}", error, told=told)
 
