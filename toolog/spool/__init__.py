@@ -21,6 +21,8 @@ Segment names
     STAMP is the time of creation in UTC with microseconds; HOST has letters, digits, ``.`` and ``-``; PID is
     decimal; RANDOM is 12 hex digits, new at each start and fork; NUMBER counts the writer's segments from
     000001 on (at least six digits). Segments are read in the order of their names: the order of creation.
+    A segment that is for one sink alone (dead letters that are sent again) has ``_to-SINK`` behind NUMBER;
+    the cursors of other sinks have passed it, and only SINK decides when it is deleted.
 
 Segment
     The 8 bytes ``TLSPOOL1``, then frames without gaps. The first frame has flag 1: its payload is a JSON
@@ -96,7 +98,7 @@ from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
 from toolog.spool.overflow import GivenUp
 from toolog.spool.reader import SpoolReader
-from toolog.spool.segment import SegmentName
+from toolog.spool.segment import SegmentName, addressee
 from toolog.spool.writer import SpoolWriter
 
 __all__ = [
@@ -110,6 +112,7 @@ __all__ = [
     "Spool",
     "SpoolReader",
     "SpoolWriter",
+    "addressee",
     "iter_frames",
     "pending",
 ]
