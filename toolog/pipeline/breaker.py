@@ -65,7 +65,8 @@ class Breaker:
         if self.is_open and not was_open:
             self._opened_at = self.failed_at
             count("breaker_opened", sink=self._sink)
-            what = "it denies us access" if isinstance(error, SinkDenied) else f"{self.failures} failures in a row"
+            denied = isinstance(error, SinkDenied)
+            what = "it denies us access" if denied else f"it failed {self.failures} times in a row"
             tell(
                 f"sink {self._sink}: open",
                 f"sink {self._sink} is left in peace: {what}. Its records wait in the spool, and it is probed"
@@ -88,8 +89,8 @@ class Breaker:
         count("timeouts", sink=self._sink)
         tell(
             f"sink {self._sink}: hangs",
-            f"sink {self._sink}: a {what} has not returned for {seconds:.0f} s (its timeout is {timeout:g} s)."
-            " Other sinks go on, and its records wait in the spool. If it never returns, restart the process"
+            f"sink {self._sink}: a {what} has not returned for {seconds:.0f} s (its timeout is {timeout:g} s)"
+            ". Other sinks go on, and its records wait in the spool. If it never returns, restart the process"
             " that ships; a sink of your own should give its client a timeout",
         )
 

@@ -1,4 +1,4 @@
-"""How each sink does, in figures: what was read for it, how long its writes took, when the last one went well.
+"""How each sink does, in figures: what was read for it, how long its writes took, when one last went well.
 
 The figures are counters (`toolog.counters`), so they go on when a sink's thread is replaced by another.
 """
@@ -41,7 +41,8 @@ def histogram(sink: str) -> tuple[list[tuple[str, int]], float]:
     """Return the durations of a sink's writes: (bound, how many took no longer) for each bound, and their sum
     in seconds.
     """
-    by_bound = {dict(labels)["le"]: n for labels, n in table("writes").items() if dict(labels)["sink"] == sink}
+    named = [(dict(labels), number) for labels, number in table("writes").items()]
+    by_bound = {labels["le"]: number for labels, number in named if labels["sink"] == sink}
     buckets: list[tuple[str, int]] = []
     total = 0
     for bound in (*(f"{one:g}" for one in BOUNDS), "+Inf"):

@@ -12,6 +12,7 @@ Directory
     ``cursors/SINK.cursor``  how far SINK has acknowledged each segment (see ``toolog.spool.cursor``)
     ``shipper.lock``         held by the one process that ships (flock, exclusive)
     ``dead-letters/``        what sinks refused for good, as JSON lines
+    ``room.wanted``          levels of records that wait for room, one a line; the shipper takes it away
     ======================== ==============================================================================
 
     The directory has permissions 0700, files 0600. ``SINK`` is percent-encoded.
@@ -98,6 +99,7 @@ from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
 from toolog.spool.overflow import GivenUp
 from toolog.spool.reader import SpoolReader
+from toolog.spool.room import ask_for_room, room_asked_for
 from toolog.spool.segment import SegmentName, addressee
 from toolog.spool.writer import SpoolWriter
 
@@ -113,6 +115,8 @@ __all__ = [
     "SpoolReader",
     "SpoolWriter",
     "addressee",
+    "ask_for_room",
     "iter_frames",
     "pending",
+    "room_asked_for",
 ]

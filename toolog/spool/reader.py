@@ -429,7 +429,8 @@ class SpoolReader:
                 mark = self.cursor.marks.get(name)
                 place.count_at = mark.end if mark else 0
                 place.acked = 0
-            for found in walk(fd, name, place.salt, place.count_at, size, final=False, keep=self._keep_in(name)):
+            keep = self._keep_in(name)
+            for found in walk(fd, name, place.salt, place.count_at, size, final=False, keep=keep):
                 place.counted += len(found.frames)
                 place.count_at = found.consumed
         except OSError:
