@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.pipeline.programs import start
 
@@ -44,6 +46,20 @@ for number in range(int(sys.argv[1]), int(sys.argv[2])):
 """
 
 
+_running: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def no_shipper_left() -> Iterator[None]:
+    """End what a failed test has left running."""
+    yield
+    for process in _running:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    _running.clear()
+
+
 class Ship:
     """A running `toolog ship spool --json`; `events` are what it told so far."""
 
@@ -61,6 +77,7 @@ class Ship:
                 stdout=output,
                 stderr=subprocess.PIPE,
             )
+        _running.append(self.process)
 
     @property
     def events(self) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from tests.cli.conftest import Shell
 from tests.cli.shippers import (
     CONFIG,
     Ship,
+    no_shipper_left,  # noqa: F401 - a fixture
     start_writing,
     stop_writing,
     stored,
