@@ -8,7 +8,7 @@ the pause must end at once when somebody flushes, when the process forks and whe
 
 After BREAK_AFTER failures in a row, or at once when the sink denies us access, the breaker is open: only a
 small batch is sent as a probe after each pause, so that a sink that comes back is not met with everything at
-once.
+once. (Not to a sink that plans: the bounds of what it makes are fixed, and saved before its first try.)
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
 stands alone; that one goes to the dead letters.
@@ -16,6 +16,7 @@ stands alone; that one goes to the dead letters.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -42,7 +43,10 @@ _ALONE_TRIES = 3
 
 
 class Source(Protocol):
-    """What a runner reads from: the spool on disk, or what is held in memory."""
+    """What a runner reads from: the spool on disk, or what is held in memory. ``patience``: the longest that
+    its frames may wait for a full batch, in seconds."""
+
+    patience: float
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -56,6 +60,12 @@ class Source(Protocol):
 
     def forget(self) -> None:
         """Return to the cursor."""
+
+    def in_hand(self) -> int:
+        """Return how many bytes of the disk cannot be freed because of what was read."""
+
+    def urgent(self) -> bool:
+        """Return whether something waits here for which another source's batch should not go on waiting."""
 
     def pending(self) -> int:
         """Return how many records are not acknowledged."""
@@ -74,7 +84,8 @@ class SinkRunner(Loop):
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
     batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds between two batches, on
-    this thread, because it uses the sink's own connection.
+    this thread, because it uses the sink's own connection. A batch waits no longer for more once
+    ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 
     def __init__(
@@ -89,6 +100,7 @@ class SinkRunner(Loop):
         *,
         purge: Callable[[Sink], int],
         purge_every: float,
+        most_in_hand: float = math.inf,
     ) -> None:
         super().__init__(f"toolog-{name}")
         self.sink_name = name
@@ -104,6 +116,7 @@ class SinkRunner(Loop):
         self._losses = losses
         self._purge = purge
         self._purge_every = purge_every
+        self._most_in_hand = most_in_hand
         self._purged_at = 0.0
         self._sink: Sink | None = None
 
@@ -174,24 +187,41 @@ class SinkRunner(Loop):
         return self._sink is not None
 
     def _gather(self, source: Source) -> list[Frame]:
-        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds."""
+        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds.
+
+        A sink that planned something before a crash gets all of that, whatever the limits are now.
+        """
         limits = self._delivery.batch
         frames = source.read(limits.max_records, limits.max_bytes)
         if not frames:
             return frames
         size = sum([len(frame.payload) for frame in frames])
-        full_at = time.monotonic() + limits.max_age
+        full_at = time.monotonic() + min(limits.max_age, source.patience)
         while (
             len(frames) < limits.max_records and size < limits.max_bytes and not (self.hurry or self.stopping)
         ):
             rest = full_at - time.monotonic()
-            if rest <= 0:
+            if rest <= 0 or self._must_go(source):
                 break
             self.idle(min(rest, _POLL))
             more = source.read(limits.max_records - len(frames), limits.max_bytes - size)
             size += sum([len(frame.payload) for frame in more])
             frames += more
+        goes_on = getattr(self._sink, "goes_on", None)
+        while goes_on is not None and goes_on(frames[-1].segment, frames[-1].seq):
+            more = source.read(limits.max_records, limits.max_bytes)
+            if not more:
+                break
+            frames += more
         return frames
+
+    def _must_go(self, source: Source) -> bool:
+        """Whether a batch may not wait for more: it is recalled, or holds up the disk or what is in memory."""
+        return (
+            self.recalled
+            or source.in_hand() >= self._most_in_hand
+            or any(other.urgent() for other in self._sources if other is not source)
+        )
 
     # -- delivery
 
@@ -227,7 +257,7 @@ class SinkRunner(Loop):
         if self.stopping:
             raise Stopped
         part = batch.open[0]
-        if self.breaker_open and len(part) > PROBE:
+        if self.breaker_open and len(part) > PROBE and not hasattr(self._sink, "plan"):
             batch.open[0:1] = [part[:PROBE], part[PROBE:]]
             part = batch.open[0]
         assert self._sink is not None
@@ -237,7 +267,9 @@ class SinkRunner(Loop):
             raise Recalled
         again = batch.resent(part)
         try:
-            answer = self._sink.write([batch.records[index] for index in part])
+            records = [batch.records[index] for index in part]
+            self._plan(records)
+            answer = self._sink.write(records)
         except SinkUnavailable as error:
             self._failed("unavailable", error)
             self.leave()
@@ -252,6 +284,17 @@ class SinkRunner(Loop):
             self._settle(batch, part, answer, again)
         finally:
             self.leave()
+
+    def _plan(self, records: list[SinkRecord]) -> None:
+        """Let a sink that plans decide what it will make, and save that. Raises SinkUnavailable."""
+        plan = getattr(self._sink, "plan", None)
+        if plan is None or not plan(records):
+            return
+        if not self._sources[0].ack(_NO_FRAME, self._state()):
+            raise SinkUnavailable(
+                "what is about to be stored cannot be noted in the spool: its disk is full or read-only",
+                tells=True,
+            )
 
     def _settle(self, batch: _Batch, part: list[int], answer: Answer | None, again: int) -> None:
         stored, retry, known = part, [], 0
@@ -370,6 +413,8 @@ class _Batch:
                     serializer=frame.serializer,
                     level=frame.levelno,
                     policy="" if policy is None else policy.name,
+                    segment=frame.segment,
+                    seq=frame.seq,
                 )
             )
         self.open: list[list[int]] = [list(range(len(frames)))]
