@@ -19,8 +19,8 @@ from toolog.spool import Frame
 from toolog.spool.segment import SegmentName, host_name, stamp
 
 PATIENCE = 1.0
-"""Seconds that records in memory wait at most for a full batch: they are lost with the process, and newer ones
-are given up when memory is full."""
+"""Seconds that records in memory wait at most for a full batch: they are lost with the process, and newer
+ones are given up when memory is full."""
 
 
 class Held:

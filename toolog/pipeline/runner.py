@@ -3,12 +3,13 @@ nothing but what the sink refuses.
 
 The cursor moves only when all of a batch is settled: stored, or in the dead letters. What a sink cannot take
 now is tried again for as long as it takes; the spool's bound decides what is lost, not a number of tries. The
-pause between tries doubles up to ``max_backoff`` with jitter. That is ten lines here and no library, because
-the pause must end at once when somebody flushes, when the process forks and when it ends.
+pause between tries doubles up to ``max_backoff`` with jitter (see ``breaker``). That is ten lines here and no
+library, because the pause must end at once when somebody flushes, when the process forks and when it ends.
 
-After BREAK_AFTER failures in a row, or at once when the sink denies us access, the breaker is open: only a
-small batch is sent as a probe after each pause, so that a sink that comes back is not met with everything at
-once. (Not to a sink that plans: the bounds of what it makes are fixed, and saved before its first try.)
+While the breaker is open, only a small batch is sent as a probe after each pause, so that a sink that comes
+back is not met with everything at once. (Not to a sink that plans: the bounds of what it makes are fixed, and
+saved before its first try.) A call into the sink that does not return within its ``timeout`` is noticed by
+whoever calls ``check``: nobody can end it, but nobody waits for it either.
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
 stands alone; that one goes to the dead letters.
@@ -17,25 +18,25 @@ stands alone; that one goes to the dead letters.
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from toolog.counters import contain, count
-from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable, ToologError
+from toolog.errors import SinkRejected, SinkUnavailable
+from toolog.pipeline import progress
+from toolog.pipeline.batch import Batch
+from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sanitize import Sanitizer
 from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
 from toolog.spool import Frame
 
-BREAK_AFTER = 5
-PROBE = 16
-_FIRST_PAUSE = 0.1
 _HURRIED_PAUSE = 0.2
+_OVERDUE = 0.5
+"""Seconds over its timeout after which a call is called hung: a client that keeps its own timeout is not."""
 _POLL = 0.05
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
@@ -105,9 +106,9 @@ class SinkRunner(Loop):
         super().__init__(f"toolog-{name}")
         self.sink_name = name
         self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
-        self.failures = 0
-        self.failed_at = 0.0
         self.recalled = False
+        self.renewed = False  # the cursor was read again: the sink must begin anew with it
+        self.breaker = Breaker(name, delivery.max_backoff)
         self._make = make
         self._delivery = delivery
         self._policies = policies
@@ -119,11 +120,29 @@ class SinkRunner(Loop):
         self._most_in_hand = most_in_hand
         self._purged_at = 0.0
         self._sink: Sink | None = None
+        self._call = ""  # what is being asked of the sink now, and since when
+        self._called_at = 0.0
 
     @property
     def breaker_open(self) -> bool:
-        """Whether the sink failed so often in a row that only probes are sent."""
-        return self.failures >= BREAK_AFTER
+        """Whether the sink failed so often in a row that only probes are sent, or does not return."""
+        return self.breaker.is_open
+
+    @property
+    def in_sink(self) -> bool:
+        """Whether the thread is where a fork should not happen, and where somebody may still wait for it."""
+        return self.busy and self.alive and not self.breaker.hung
+
+    def check(self) -> None:
+        """Notice a call into the sink that has been running for too long; counted and told once for each."""
+        call, since = self._call, self._called_at
+        if not call or self.breaker.hung or not self.alive:
+            return
+        seconds = time.monotonic() - since
+        if seconds > self._delivery.timeout + _OVERDUE and self._called_at == since:
+            self.breaker.overdue(call, seconds, self._delivery.timeout)
+            if not self._call:  # it returned meanwhile
+                self.breaker.returned()
 
     # -- the loop
 
@@ -153,6 +172,9 @@ class SinkRunner(Loop):
         return sum([source.pending() for source in self._sources])
 
     def _round(self) -> None:
+        if self.renewed:
+            self.renewed = False
+            self._close()
         if self._sink is None and not self._connect():
             return
         for source in self._sources:
@@ -168,6 +190,7 @@ class SinkRunner(Loop):
     def _connect(self) -> bool:
         sink: Sink | None = None
         self.enter()
+        self._begin("connect")
         try:
             sink = self._make()
             sink.connect()
@@ -175,12 +198,13 @@ class SinkRunner(Loop):
             if restore is not None:
                 restore(self._sources[0].state)
         except Exception as error:
-            self._failed("connect", error)
+            self.breaker.failed("connect", error)
             if sink is not None:
                 _close_quietly(sink)
         else:
             self._sink = sink
         finally:
+            self._end()
             self.leave()
         if self._sink is None:
             self._pause()
@@ -213,10 +237,11 @@ class SinkRunner(Loop):
             if not more:
                 break
             frames += more
+        progress.note_read(self.sink_name, len(frames))
         return frames
 
     def _must_go(self, source: Source) -> bool:
-        """Whether a batch may not wait for more: it is recalled, or holds up the disk or what is in memory."""
+        """Whether a batch may not wait for more: it is recalled, or holds up the disk or what memory has."""
         return (
             self.recalled
             or source.in_hand() >= self._most_in_hand
@@ -227,7 +252,7 @@ class SinkRunner(Loop):
 
     def _deliver(self, source: Source, frames: list[Frame]) -> None:
         self._note_beginning()
-        batch = _Batch(frames, self._policies)
+        batch = Batch(frames, self._policies)
         try:
             while batch.open:
                 self._send_next(batch)
@@ -253,36 +278,45 @@ class SinkRunner(Loop):
             if state is not None:
                 spool.ack(_NO_FRAME, state)
 
-    def _send_next(self, batch: _Batch) -> None:
+    def _send_next(self, batch: Batch) -> None:
         if self.stopping:
             raise Stopped
         part = batch.open[0]
-        if self.breaker_open and len(part) > PROBE and not hasattr(self._sink, "plan"):
-            batch.open[0:1] = [part[:PROBE], part[PROBE:]]
-            part = batch.open[0]
+        if self.breaker.is_open:
+            if len(part) > PROBE and not hasattr(self._sink, "plan"):
+                batch.open[0:1] = [part[:PROBE], part[PROBE:]]
+                part = batch.open[0]
+            self.breaker.probing = True
         assert self._sink is not None
         self.enter()
         if self.recalled:
             self.leave()
             raise Recalled
         again = batch.resent(part)
+        if again:
+            count("retries", sink=self.sink_name)
+        began = self._begin("write")
         try:
             records = [batch.records[index] for index in part]
             self._plan(records)
             answer = self._sink.write(records)
         except SinkUnavailable as error:
-            self._failed("unavailable", error)
+            self._end()
+            self.breaker.failed("unavailable", error)
             self.leave()
             self._pause()
         except SinkRejected as error:
+            self.breaker.answered()
             self._isolate(batch, part, str(error), "rejected", tries=1)
         except Exception as error:  # the sink broke: on one of these records, most likely
             contain("sink", error)
             self._isolate(batch, part, f"{type(error).__name__}: {error}", "failed", tries=_ALONE_TRIES)
         else:
-            self.failures = 0
+            self._end()
+            progress.note_write(self.sink_name, time.monotonic() - began)
             self._settle(batch, part, answer, again)
         finally:
+            self._end()
             self.leave()
 
     def _plan(self, records: list[SinkRecord]) -> None:
@@ -291,12 +325,13 @@ class SinkRunner(Loop):
         if plan is None or not plan(records):
             return
         if not self._sources[0].ack(_NO_FRAME, self._state()):
+            self.recalled = True  # perhaps another process ships by now: begin again at the cursor
             raise SinkUnavailable(
                 "what is about to be stored cannot be noted in the spool: its disk is full or read-only",
                 tells=True,
             )
 
-    def _settle(self, batch: _Batch, part: list[int], answer: Answer | None, again: int) -> None:
+    def _settle(self, batch: Batch, part: list[int], answer: Answer | None, again: int) -> None:
         stored, retry, known = part, [], 0
         if answer is not None:
             ids: dict[int, str] = {}
@@ -311,17 +346,21 @@ class SinkRunner(Loop):
             known = answer.again
             again = max(again, known)
         if again:
-            count("delivered_again", again)
-        batch.close(part, stored)
+            count("delivered_again", again, sink=self.sink_name)
+        letters = batch.close(part, stored)
+        if letters:
+            count("resent", letters, sink=self.sink_name)
         if len(stored) > known:
             count("stored", len(stored) - known, sink=self.sink_name)
+        if len(retry) < len(part):  # a sink that asks for all of them again has not answered yet
+            self.breaker.answered()
         if retry:
             batch.open.insert(0, retry)
-            self.failures += 1
+            self.breaker.failed("retry")
             self.leave()
             self._pause()
 
-    def _isolate(self, batch: _Batch, part: list[int], reason: str, status: str, *, tries: int) -> None:
+    def _isolate(self, batch: Batch, part: list[int], reason: str, status: str, *, tries: int) -> None:
         if len(part) > 1:
             middle = len(part) // 2
             batch.open[0:1] = [part[:middle], part[middle:]]
@@ -335,7 +374,7 @@ class SinkRunner(Loop):
         self._bury(batch, [(index, reason, status)])
         batch.close(part, [])
 
-    def _bury(self, batch: _Batch, dead: list[tuple[int, str, str]]) -> None:
+    def _bury(self, batch: Batch, dead: list[tuple[int, str, str]]) -> None:
         for index, reason, status in dead:
             lost = self._dead_letters.write([(batch.records[index], reason, status)])
             if lost:
@@ -351,29 +390,27 @@ class SinkRunner(Loop):
 
     # -- trouble
 
-    def _failed(self, reason: str, error: BaseException) -> None:
-        self.failures += 1
-        if isinstance(error, SinkDenied):
-            self.failures = max(self.failures, BREAK_AFTER)
-        self.failed_at = time.monotonic()
-        told = None
-        # With "connect" no record was at hand, only the options.
-        if isinstance(error, ToologError) and (reason == "connect" or getattr(error, "tells", False)):
-            told = str(Sanitizer().sanitize(str(error)))
-        contain(f"sink {self.sink_name}: {reason}", error, told=told)
+    def _begin(self, call: str) -> float:
+        """Note that the sink is being called; return the time (monotonic seconds)."""
+        self._called_at = time.monotonic()
+        self._call = call
+        return self._called_at
+
+    def _end(self) -> None:
+        """Note that the call returned."""
+        self._call = ""
+        self.breaker.returned()
 
     def _pause(self, *, short: bool = False) -> None:
-        """Wait before the next try: exponential, with jitter so that many processes do not come back at
-        once.
+        """Wait before the next try; no longer than a moment while somebody flushes, unless the sink asked us
+        to.
         """
-        longest = _FIRST_PAUSE
-        if not short:
-            longest = min(self._delivery.max_backoff, _FIRST_PAUSE * 2 ** min(self.failures, 20))
-        until = time.monotonic() + longest * random.uniform(0.5, 1.0)
+        until = time.monotonic() + self.breaker.pause(short=short)
+        hurried = self.breaker.failed_at + max(_HURRIED_PAUSE, self.breaker.asked_for)
         while not self.stopping:
             rest = until - time.monotonic()
             if self.hurry:
-                rest = min(rest, self.failed_at + _HURRIED_PAUSE - time.monotonic())
+                rest = min(rest, hurried - time.monotonic())
             if rest <= 0:
                 return
             self.idle(min(rest, _HURRIED_PAUSE))
@@ -398,48 +435,6 @@ class SinkRunner(Loop):
         sink, self._sink = self._sink, None
         if sink is not None:
             _close_quietly(sink)
-
-
-class _Batch:
-    """A batch on its way: which of its records are settled, and in which parts the rest is sent."""
-
-    def __init__(self, frames: Sequence[Frame], policies: Policies) -> None:
-        self.records: list[SinkRecord] = []
-        for frame in frames:
-            policy = policies.policy(frame.levelno)
-            self.records.append(
-                SinkRecord(
-                    frame.payload,
-                    serializer=frame.serializer,
-                    level=frame.levelno,
-                    policy="" if policy is None else policy.name,
-                    segment=frame.segment,
-                    seq=frame.seq,
-                )
-            )
-        self.open: list[list[int]] = [list(range(len(frames)))]
-        self.settled: set[int] = set()
-        self.broke: dict[int, int] = {}
-        self._sent: set[int] = set()
-
-    def resent(self, part: list[int]) -> int:
-        """Note that a part is being sent; return how many of its records were sent before."""
-        again = sum(index in self._sent for index in part)
-        self._sent.update(part)
-        return again
-
-    def close(self, part: list[int], stored: list[int]) -> None:
-        """Take a part out of what is open."""
-        self.open.remove(part)
-        self.settled.update(stored)
-
-    def settled_prefix(self) -> int:
-        """Return how many records from the first on may be acknowledged: all settled ones, or none of them.
-
-        Not some of them: what is acknowledged and what a sink says of its state must be the same.
-        """
-        count = len(self.settled)
-        return count if self.settled == set(range(count)) else 0
 
 
 def _close_quietly(sink: Sink) -> None:

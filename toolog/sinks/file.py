@@ -29,6 +29,7 @@ from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
 from toolog.sinks.forms import FORMS, bytes_in
 from toolog.units import parse_duration, parse_size
 
+
 class FileSink:
     """Appends each record to a file that only its owner may read (mode 0600).
 

@@ -30,4 +30,6 @@ def bytes_in(record: SinkRecord, code: int) -> bytes:
 
         return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except (TypeError, ValueError) as error:
-        raise SerializationError(f"cannot be written as {'MessagePack' if code else 'JSON'}: {error}") from error
+        raise SerializationError(
+            f"cannot be written as {'MessagePack' if code else 'JSON'}: {error}"
+        ) from error

@@ -1,5 +1,7 @@
-"""A client for one bucket, from botocore, which boto3 is made of. It takes 0.4 s to import, so that happens here
-and when asked for. boto3 itself would bring threads for transfers, which cannot be had while a process ends.
+"""A client for one bucket, from botocore, which boto3 is made of.
+
+It takes 0.4 s to import, so that happens here and when asked for. boto3 itself would bring threads for
+transfers, which cannot be had while a process ends.
 """
 
 from __future__ import annotations

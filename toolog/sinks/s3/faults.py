@@ -1,5 +1,5 @@
-"""What an error of the client means, by its code: the HTTP status says too little (expired credentials come as
-400, a wrong clock and a missing right both as 403).
+"""What an error of the client means, by its code: the HTTP status says too little (expired credentials come
+as 400, a wrong clock and a missing right both as 403).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ FRESH = {
 """Codes after which the same request may well succeed with fresh credentials or another signature."""
 
 ADVICE = {
-    "AccessDenied": "give these credentials the right s3:PutObject on it (and s3:GetObject, to compare)",
+    "AccessDenied": "give these credentials the rights s3:PutObject and s3:GetObject on it",
     "AllAccessDisabled": "all access to it is disabled; ask its owner",
     "AccountProblem": "the account has a problem that only its owner can solve",
-    "InvalidAccessKeyId": "this access key does not exist there; check access_key_id, profile and endpoint_url",
+    "InvalidAccessKeyId": "this access key does not exist there; check access_key_id, profile, endpoint_url",
     "SignatureDoesNotMatch": "check secret_access_key",
     "InvalidToken": "check session_token",
     "NoSuchBucket": "create the bucket, or correct bucket, region or endpoint_url",

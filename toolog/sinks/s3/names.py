@@ -24,7 +24,7 @@ FORMATS = ("msgpack", "jsonl")
 NO_POLICY = "none"
 """The policy of records that have none."""
 
-_SEGMENT = re.compile(r"(\d{8}T\d{12}Z)_([A-Za-z0-9.-]+)_(\d+)_([0-9a-f]+)_(\d+)", re.ASCII)
+_SEGMENT = re.compile(r"(\d{8}T\d{12}Z)_([A-Za-z0-9.-]+)_(\d+)_([0-9a-f]+)_(\d+)(?:_to-.+)?", re.ASCII)
 _KEY = re.compile(
     r"(?:(?P<prefix>.*)/)?policy=(?P<policy>[^/]+)/date=(?P<date>\d{4}-\d\d-\d\d)/hour=(?P<hour>\d\d)/"
     r"(?P<host>[A-Za-z0-9.-]+)-(?P<pid>\d+)-(?P<segment>\d{8}T\d{12}Z_[0-9a-f]+_\d+)"
@@ -68,17 +68,23 @@ def is_segment(segment: str) -> bool:
     return _SEGMENT.fullmatch(segment) is not None
 
 
-def invented_segment(stamp: str) -> str:
-    """Return the name of a segment for records that stood in no spool; ``stamp`` like "20261130T120000000000Z".
+def was_on_disk(segment: str) -> bool:
+    """Return whether a segment is one of the spool's, and not the name of what was held in memory."""
+    return int(origin(segment)[3]) > 0
 
-    Its number is 0, which no segment on disk has.
+
+def invented_segment(stamp: str) -> str:
+    """Return the name of a segment for records that stood in no spool. Its number is 0, which none on disk
+    has.
+
+    ``stamp``: the time, like "20261130T120000000000Z".
     """
     host = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:40] or "host"
     return f"{stamp}_{host}_{os.getpid()}_{secrets.token_hex(6)}_000000"
 
 
 def policy_prefix(prefix: str, policy: str) -> str:
-    """Return what all keys of one policy begin with; it ends with ``/``, as a lifecycle rule's prefix must."""
+    """Return what all keys of one policy begin with: with a ``/`` at its end, as a lifecycle rule needs it."""
     start = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
     return f"{start}policy={quote(policy or NO_POLICY, safe='')}/"
 

@@ -100,7 +100,7 @@ class S3Sink:
             self._name_segments(self._batch)
             self._shares = self._ledger.divide(self._batch, self._layout.prefix, self._layout.format)
             self._packed = None
-        return any(not share.bounds.segment.endswith("_000000") for share in self._shares)
+        return any(names.was_on_disk(share.bounds.segment) for share in self._shares)
 
     def write(self, batch: Batch) -> Answer | None:
         """Store the batch, object by object. Raises SinkUnavailable when one of them could not be stored;
@@ -204,7 +204,9 @@ class S3Sink:
         part = hashlib.blake2b("".join(one.record_id for one in missing).encode(), digest_size=4).hexdigest()
         second = names.with_part(key, part)
         if not self._put_new(second, rest) and not self._is_same(second, rest):
-            raise SinkUnavailable(f"{second} holds something else than what is to be stored there", tells=True)
+            raise SinkUnavailable(
+                f"{second} holds something else than what is to be stored there", tells=True
+            )
         return packed.records - rest.records
 
     # -- requests
