@@ -25,6 +25,8 @@ class Batch:
                     serializer=frame.serializer,
                     level=frame.levelno,
                     policy="" if policy is None else policy.name,
+                    segment=frame.segment,
+                    seq=frame.seq,
                 )
             )
         self.open: list[list[int]] = [list(range(len(frames)))]

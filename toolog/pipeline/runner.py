@@ -7,8 +7,9 @@ pause between tries doubles up to ``max_backoff`` with jitter (see ``breaker``).
 library, because the pause must end at once when somebody flushes, when the process forks and when it ends.
 
 While the breaker is open, only a small batch is sent as a probe after each pause, so that a sink that comes
-back is not met with everything at once. A call into the sink that does not return within its ``timeout`` is
-noticed by whoever calls ``check``: nobody can end it, but nobody waits for it either.
+back is not met with everything at once. (Not to a sink that plans: the bounds of what it makes are fixed, and
+saved before its first try.) A call into the sink that does not return within its ``timeout`` is noticed by
+whoever calls ``check``: nobody can end it, but nobody waits for it either.
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
 stands alone; that one goes to the dead letters.
@@ -16,6 +17,7 @@ stands alone; that one goes to the dead letters.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -29,7 +31,7 @@ from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Sink
+from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
@@ -42,7 +44,10 @@ _ALONE_TRIES = 3
 
 
 class Source(Protocol):
-    """What a runner reads from: the spool on disk, or what is held in memory."""
+    """What a runner reads from: the spool on disk, or what is held in memory. ``patience``: the longest that
+    its frames may wait for a full batch, in seconds."""
+
+    patience: float
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -56,6 +61,12 @@ class Source(Protocol):
 
     def forget(self) -> None:
         """Return to the cursor."""
+
+    def in_hand(self) -> int:
+        """Return how many bytes of the disk cannot be freed because of what was read."""
+
+    def urgent(self) -> bool:
+        """Return whether something waits here for which another source's batch should not go on waiting."""
 
     def pending(self) -> int:
         """Return how many records are not acknowledged."""
@@ -74,7 +85,8 @@ class SinkRunner(Loop):
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
     batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds between two batches, on
-    this thread, because it uses the sink's own connection.
+    this thread, because it uses the sink's own connection. A batch waits no longer for more once
+    ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 
     def __init__(
@@ -89,6 +101,7 @@ class SinkRunner(Loop):
         *,
         purge: Callable[[Sink], int],
         purge_every: float,
+        most_in_hand: float = math.inf,
     ) -> None:
         super().__init__(f"toolog-{name}")
         self.sink_name = name
@@ -104,6 +117,7 @@ class SinkRunner(Loop):
         self._losses = losses
         self._purge = purge
         self._purge_every = purge_every
+        self._most_in_hand = most_in_hand
         self._purged_at = 0.0
         self._sink: Sink | None = None
         self._call = ""  # what is being asked of the sink now, and since when
@@ -197,25 +211,42 @@ class SinkRunner(Loop):
         return self._sink is not None
 
     def _gather(self, source: Source) -> list[Frame]:
-        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds."""
+        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds.
+
+        A sink that planned something before a crash gets all of that, whatever the limits are now.
+        """
         limits = self._delivery.batch
         frames = source.read(limits.max_records, limits.max_bytes)
         if not frames:
             return frames
         size = sum([len(frame.payload) for frame in frames])
-        full_at = time.monotonic() + limits.max_age
+        full_at = time.monotonic() + min(limits.max_age, source.patience)
         while (
             len(frames) < limits.max_records and size < limits.max_bytes and not (self.hurry or self.stopping)
         ):
             rest = full_at - time.monotonic()
-            if rest <= 0:
+            if rest <= 0 or self._must_go(source):
                 break
             self.idle(min(rest, _POLL))
             more = source.read(limits.max_records - len(frames), limits.max_bytes - size)
             size += sum([len(frame.payload) for frame in more])
             frames += more
+        goes_on = getattr(self._sink, "goes_on", None)
+        while goes_on is not None and goes_on(frames[-1].segment, frames[-1].seq):
+            more = source.read(limits.max_records, limits.max_bytes)
+            if not more:
+                break
+            frames += more
         progress.note_read(self.sink_name, len(frames))
         return frames
+
+    def _must_go(self, source: Source) -> bool:
+        """Whether a batch may not wait for more: it is recalled, or holds up the disk or what memory has."""
+        return (
+            self.recalled
+            or source.in_hand() >= self._most_in_hand
+            or any(other.urgent() for other in self._sources if other is not source)
+        )
 
     # -- delivery
 
@@ -252,7 +283,7 @@ class SinkRunner(Loop):
             raise Stopped
         part = batch.open[0]
         if self.breaker.is_open:
-            if len(part) > PROBE:
+            if len(part) > PROBE and not hasattr(self._sink, "plan"):
                 batch.open[0:1] = [part[:PROBE], part[PROBE:]]
                 part = batch.open[0]
             self.breaker.probing = True
@@ -266,7 +297,9 @@ class SinkRunner(Loop):
             count("retries", sink=self.sink_name)
         began = self._begin("write")
         try:
-            answer = self._sink.write([batch.records[index] for index in part])
+            records = [batch.records[index] for index in part]
+            self._plan(records)
+            answer = self._sink.write(records)
         except SinkUnavailable as error:
             self._end()
             self.breaker.failed("unavailable", error)
@@ -285,6 +318,18 @@ class SinkRunner(Loop):
         finally:
             self._end()
             self.leave()
+
+    def _plan(self, records: list[SinkRecord]) -> None:
+        """Let a sink that plans decide what it will make, and save that. Raises SinkUnavailable."""
+        plan = getattr(self._sink, "plan", None)
+        if plan is None or not plan(records):
+            return
+        if not self._sources[0].ack(_NO_FRAME, self._state()):
+            self.recalled = True  # perhaps another process ships by now: begin again at the cursor
+            raise SinkUnavailable(
+                "what is about to be stored cannot be noted in the spool: its disk is full or read-only",
+                tells=True,
+            )
 
     def _settle(self, batch: Batch, part: list[int], answer: Answer | None, again: int) -> None:
         stored, retry, known = part, [], 0

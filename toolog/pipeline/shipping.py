@@ -7,6 +7,7 @@ itself.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,8 @@ _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
 _GRACE = 0.3
 _RECALL = 0.2
+_MOST_IN_HAND = 8
+"""A batch that waits to be full may keep this part of the spool's bound from being deleted."""
 
 
 class Shipping:
@@ -219,6 +222,7 @@ class Shipping:
             self._losses,
             purge=lambda sink: purge(sink, policies),
             purge_every=self.options.purge_every,
+            most_in_hand=self.options.max_size // _MOST_IN_HAND,
         )
 
     def _keep(self, name: str) -> Callable[[int], bool]:
@@ -344,6 +348,8 @@ class _Once:
 class _Shipped:
     """The spool as a runner reads it: nothing is there unless this process is the directory's shipper."""
 
+    patience = math.inf
+
     def __init__(self, reader: SpoolReader, shipping: Shipping) -> None:
         self._reader = reader
         self._shipping = shipping
@@ -366,6 +372,14 @@ class _Shipped:
     def forget(self) -> None:
         """Return to the cursor."""
         self._reader.forget()
+
+    def in_hand(self) -> int:
+        """Return how many bytes of the spool cannot be deleted because of what was read."""
+        return self._reader.in_hand()
+
+    def urgent(self) -> bool:
+        """Return False: what is on disk can wait."""
+        return False
 
     def pending(self) -> int:
         """Return how many records are not acknowledged."""

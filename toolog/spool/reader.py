@@ -185,6 +185,17 @@ class SpoolReader:
             mark = marks.get(name)
             return mark.end if mark else self._gone.get(name, 0)
 
+    def in_hand(self) -> int:
+        """Return how many bytes of the spool were read, or passed over, and are not acknowledged on disk."""
+        with self._lock:
+            return sum(
+                [
+                    max(0, place.pos - self.passed(name))
+                    for name, place in self._places.items()
+                    if place.pos > 0
+                ]
+            )
+
     def needs(self, frame: Frame) -> bool:
         """Tell whether the sink still needs a frame: it wants that level and has not acknowledged it."""
         keep = self._keep_in(frame.segment)
