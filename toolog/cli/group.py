@@ -28,6 +28,7 @@ COMMANDS = {
     "validate": "Check a file of records against the schema.",
     "sanitize": "Show what would be masked in a file, and by which rule.",
     "cat": "Print the records in a spool or in record files.",
+    "retention": "Show, apply and verify how long each sink keeps records.",
     "level": "Change the level of a running process.",
     "doctor": "Tell what is and is not instrumented in this environment, and why.",
     "bench": "Measure on this machine what recording costs.",

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.counters import count
-from toolog.levels import NAMES
 from toolog.retention import Policies
 from toolog.sinks import Sink
 from toolog.sinks.file import FileSink
@@ -30,24 +29,15 @@ def purge(sink: Sink, policies: Policies) -> int:
         return 0
     gone = 0
     now = time.time()
-    for levels, keep in _limits(sink.name, policies):
+    for limit in policies.limits(sink.name):
+        levels, before = list(limit.levels), now - limit.keep
         if isinstance(sink, SqliteSink):
-            gone += _purge_store(sink, levels, now - keep)
+            gone += _purge_store(sink, levels, before)
         elif callable(own := getattr(sink, "purge", None)):
-            gone += int(own(levels, now - keep) or 0)
+            gone += int(own(levels, before) or 0)
     if gone:
         count("purged", gone, sink=sink.name)
     return gone
-
-
-def _limits(sink: str, policies: Policies) -> list[tuple[list[str], float]]:
-    """Return for each policy of a sink that has an end the names of the levels it covers, and its seconds."""
-    found = []
-    for policy in policies.of_sink(sink):
-        covered = [name for name, number in NAMES.items() if policies.policy(number) is policy]
-        if policy.keep is not None and covered:
-            found.append((covered, policy.keep))
-    return found
 
 
 def _purge_store(sink: SqliteSink, levels: list[str], before: float) -> int:
