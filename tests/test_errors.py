@@ -17,6 +17,7 @@ from toolog import errors
         (errors.SpoolFull, errors.SpoolError),
         (errors.SegmentCorrupt, errors.SpoolError),
         (errors.SinkUnavailable, errors.SinkError),
+        (errors.SinkDenied, errors.SinkUnavailable),
         (errors.SinkRejected, errors.SinkError),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 
 from tests.pipeline.programs import complain
 from toolog import counters
-from toolog.errors import SinkRejected, SinkUnavailable
+from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable
 from toolog.handler import ToologHandler, stats
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits
@@ -333,3 +333,33 @@ def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
         tmp_path,
     )
     assert complaints.count("sink out: connect (calls.db is not a SQLite database") == 1
+
+
+def test_a_denial_opens_the_breaker_at_once(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """A sink that denies us access gets only probes; its message is told once, and nothing is lost."""
+    sink = Fickle()
+    doors = {"open": False}
+
+    def guard(batch: Batch) -> Answer | None:
+        if not doors["open"]:
+            raise SinkDenied("api_key is wrong: make a new one")
+        return None
+
+    sink.before = guard
+    counters._internal.addHandler(caplog.handler)
+    try:
+        log, handler = make(sinks={"fickle": sink})
+        for number in range(100):
+            log.info("%s", number)
+        deadline = time.monotonic() + 5
+        while len(sink.sizes) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert stats()["breaker_open"] == ["fickle"]
+        assert max(sink.sizes[1:]) <= 16
+        doors["open"] = True
+        assert handler.flush(5)
+    finally:
+        counters._internal.removeHandler(caplog.handler)
+    assert len(sink.rows) == 100
+    told = [record.getMessage() for record in caplog.records if "api_key" in record.getMessage()]
+    assert told == ["toolog: sink fickle: unavailable (api_key is wrong: make a new one)"]

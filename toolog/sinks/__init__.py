@@ -41,6 +41,7 @@ BUILT_IN = {
     "console": "toolog.sinks.console:ConsoleSink",
     "file": "toolog.sinks.file:FileSink",
     "memory": "toolog.sinks.memory:MemorySink",
+    "s3": "toolog.sinks.s3.sink:S3Sink",
     "sqlite": "toolog.sinks.sqlite:SqliteSink",
 }
 """Type name -> dotted name of the sinks that come with toolog."""
@@ -48,7 +49,6 @@ BUILT_IN = {
 CLIENTS = {
     "elasticsearch": "elasticsearch",
     "opensearch": "opensearchpy",
-    "s3": "boto3",
     "otlp": "opentelemetry.exporter.otlp",
 }
 """Type names that are reserved for sinks of later releases -> the client library each one needs."""
