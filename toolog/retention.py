@@ -110,9 +110,7 @@ class Policies:
             if sharing and all(one.keep is not None for one in sharing):
                 found.setdefault(tuple(sharing), []).append(name)
         return [
-            Limit(
-                tuple(one.name for one in sharing), tuple(levels), max(one.keep or 0.0 for one in sharing)
-            )
+            Limit(tuple(one.name for one in sharing), tuple(levels), max(one.keep or 0.0 for one in sharing))
             for sharing, levels in found.items()
         ]
 

@@ -20,7 +20,9 @@ ACTIONS = ("plan", "apply", "verify")
 
 @click.command("retention", short_help="Show, apply and verify how long each sink keeps records.")
 @click.argument("action", metavar="plan|apply|verify", type=click.Choice(ACTIONS))
-@click.option("--purge", is_flag=True, help="apply: also delete what is past its age where no server does it.")
+@click.option(
+    "--purge", is_flag=True, help="apply: also delete what is past its age where no server does it."
+)
 @click.option("--dry-run", is_flag=True, help="apply: show it, with counts, and change nothing.")
 @click.option("--sink", "only", metavar="NAME", multiple=True, help="Only this sink; may be given again.")
 @click.option(
@@ -46,10 +48,10 @@ def command(
     servers (a second time it finds nothing to do), and with --purge deletes what is past its age where no
     server does it by itself. `verify` reads everything back and compares.
 
-    Sinks and policies come from --config, else from [tool.toolog] of pyproject.toml, and the environment. With
-    --json there is one object for each sink. The exit code is 1 when `verify` finds that something is missing,
-    different, left over or overdue, and 3 when a server did not answer or refused; the other sinks are served
-    all the same.
+    Sinks and policies come from --config, else from [tool.toolog] of pyproject.toml, and the environment.
+    With --json there is one object for each sink. The exit code is 1 when `verify` finds that something is
+    missing, different, left over or overdue, and 3 when a server did not answer or refused; the other sinks
+    are served all the same.
 
     \b
     Example:

@@ -3,9 +3,10 @@
     policies + options of a sink  ->  target  ->  plan  ->  apply, purge, verify
 
 A *target* is a sink as retention sees it. It knows which policies' records the sink holds and who deletes
-there: lifecycle rules of S3, an engine of the search cluster, or toolog itself. Looking at it gives a *plan*:
-what the server's settings should be and are, what is past its age, what a hold keeps. ``apply`` changes the
-settings, ``purge`` deletes what no server deletes by itself. A plan without drift is what ``verify`` asks for.
+there: lifecycle rules of S3, an engine of the search cluster, or toolog itself. Looking at it gives a
+*plan*: what the server's settings should be and are, what is past its age, what a hold keeps. ``apply``
+changes the settings, ``purge`` deletes what no server deletes by itself. A plan without drift is what
+``verify`` asks for.
 
 Nothing here knows a pipeline: ``toolog retention`` works where no process ships.
 """
@@ -21,7 +22,7 @@ from toolog.expiry.local import FileTarget, OwnTarget, StoreTarget
 from toolog.expiry.plan import Bounds, Change, Piece, SinkPlan, Term
 from toolog.expiry.target import Target, Tell
 from toolog.retention import Policies
-from toolog.sinks import Sink
+from toolog.sinks import Sink, create
 
 __all__ = [
     "Bounds", "Change", "Piece", "SinkPlan", "Target", "Term", "enforce", "look", "make_target",
@@ -30,6 +31,7 @@ __all__ = [
 
 def make_target(name: str, options: Mapping[str, Any] | Sink, policies: Policies) -> Target:
     """Return the target of one sink; no server is asked before it is examined. Raises ConfigError."""
+    create(name, options)  # which checks every option
     if not isinstance(options, Mapping):
         return OwnTarget(name, options, policies)
     kind = options.get("type", name)
@@ -41,10 +43,8 @@ def make_target(name: str, options: Mapping[str, Any] | Sink, policies: Policies
         return FileTarget(name, options, policies)
     if kind in ("elasticsearch", "opensearch"):
         from toolog.expiry.search import SearchTarget
-        from toolog.sinks.search.clients import connect_search
 
-        dialect = str(options.get("dialect", kind))
-        return SearchTarget(name, options, policies, dialect, connect_search)
+        return SearchTarget(name, options, policies)
     if kind == "s3":
         from toolog.expiry.s3 import S3Target
 

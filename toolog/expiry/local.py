@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,14 +61,14 @@ class StoreTarget:
                 before = now - limit.keep
                 found = store.purge(limit.levels, before=before, dry_run=True)
                 overdue = store.purge(limit.levels, before=before - GRACE, dry_run=True).deleted
-                policy, what = ", ".join(limit.policies), ", ".join(limit.levels)
+                names, what = ", ".join(limit.policies), ", ".join(limit.levels)
                 why = f"older than {_when(before)}"
                 if found.deleted:
                     plan.pieces.append(
-                        Piece("delete", policy, what, why, found.deleted, overdue=bool(overdue))
+                        Piece("delete", names, what, why, found.deleted, overdue=bool(overdue))
                     )
                 if found.held:
-                    plan.pieces.append(Piece("hold", policy, what, why, found.held, held=found.held))
+                    plan.pieces.append(Piece("hold", names, what, why, found.held, held=found.held))
         return plan
 
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
@@ -110,7 +108,9 @@ class FileTarget:
         age, every = self._sink.max_age or None, self._sink.rotate_every or None
         latest = None if age is None or every is None else age + every
         for policy in self._policies.of_sink(self.name):
-            bounds = Bounds(age, latest, "from a file's last record, when it is rotated and a process ships there")
+            bounds = Bounds(
+                age, latest, "from a file's last record, when it is rotated and a process ships there"
+            )
             plan.terms.append(Term(policy.name, policy.keep, path, bounds))
             if policy.keep is not None and age != policy.keep:
                 plan.notes.append(
@@ -160,18 +160,22 @@ class OwnTarget:
 
     def __init__(self, name: str, options: Mapping[str, Any] | sinks.Sink, policies: Policies) -> None:
         self.name = name
-        self._kind = str(options.get("type", name)) if isinstance(options, Mapping) else type(options).__name__
+        self._kind = (
+            str(options.get("type", name)) if isinstance(options, Mapping) else type(options).__name__
+        )
         self._policies = policies
-        self._make = lambda: sinks.create(name, options)
+        self._options = options
 
     def blank(self) -> SinkPlan:
         """Return a plan that says which sink this is."""
-        return SinkPlan(self.name, self._kind, "its own purge" if self._own(self._make()) else "nobody", self.name)
+        return SinkPlan(
+            self.name, self._kind, "its own purge" if self._own(self._make()) else "nobody", self.name
+        )
 
     def examine(self, now: float) -> SinkPlan:
         """Say who deletes there; what is old only the sink knows."""
         plan, own = self.blank(), self._own(self._make())
-        counted = "by the sink's own purge" if own else "nothing here deletes them"
+        counted = "by the sink's own purge" if own else "what becomes of them there is not up to toolog"
         for policy in self._policies.of_sink(self.name):
             earliest = policy.keep if own else None
             plan.terms.append(Term(policy.name, policy.keep, self.name, Bounds(earliest, None, counted)))
@@ -194,12 +198,17 @@ class OwnTarget:
         except Exception as error:  # it is the user's code
             if isinstance(error, SinkError | ConfigError):
                 raise
-            raise SinkUnavailable(f"purge of sink {self.name!r} failed: {type(error).__name__}: {error}") from error
+            raise SinkUnavailable(
+                f"purge of sink {self.name!r} failed: {type(error).__name__}: {error}"
+            ) from error
         finally:
             sink.close()
         if gone:
             tell(f"{gone} records deleted by {self._kind}")
         return gone
+
+    def _make(self) -> sinks.Sink:
+        return sinks.create(self.name, self._options)
 
     @staticmethod
     def _own(sink: sinks.Sink) -> Callable[[list[str], float], int | None] | None:

@@ -66,9 +66,9 @@ class Piece:
     """Something that a purge is concerned with: an index, a file, the rows of some levels.
 
     ``action``: ``delete``; ``roll over`` (it is written to, and full enough); ``hold`` (old enough, but with
-    ``held`` records on hold: it stays); ``stay`` (something else keeps it, see ``why``). ``records`` and ``bytes`` are how many it has (None: not known),
-    ``newest`` the time of its newest record in seconds of the Unix epoch. ``overdue``: a purge should have
-    done it by now.
+    ``held`` records on hold: it stays); ``stay`` (something else keeps it, see ``why``). ``records`` and
+    ``bytes`` are how many it has (None: not known), ``newest`` the time of its newest record in seconds of
+    the Unix epoch. ``overdue``: a purge should have done it by now.
     """
 
     action: Literal["delete", "roll over", "hold", "stay"]

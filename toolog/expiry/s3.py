@@ -15,19 +15,21 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from toolog.errors import SinkRejected, SinkUnavailable
+from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.expiry.plan import DAY, Bounds, Change, SinkPlan, Term
 from toolog.expiry.rulebook import Rulebook
 from toolog.expiry.target import Tell
 from toolog.retention import Policies
 from toolog.sinks.s3.clients import connect_s3
+from toolog.sinks.s3.faults import code_of, explain
 from toolog.sinks.s3.names import policy_prefix
+from toolog.sinks.s3.options import ACCESS_KEYS, access
 
 OURS = "toolog:"
 """How the ids of our rules begin; the key prefix follows."""
 
 _COUNTED = "from the upload, to the next midnight UTC, then when S3 comes to it"
-_ABSENT = {"NoSuchLifecycleConfiguration"}
+_RIGHTS = "s3:GetLifecycleConfiguration and s3:PutLifecycleConfiguration"
 _GET = "before-parse.s3.GetBucketLifecycleConfiguration"
 _PUT = "before-call.s3.PutBucketLifecycleConfiguration"
 _DEFAULT_SIZE = "TransitionDefaultMinimumObjectSize"
@@ -49,8 +51,8 @@ class S3Target:
 
     def __init__(self, name: str, options: Mapping[str, Any], policies: Policies) -> None:
         self.name = name
-        self._options = options
-        self._bucket = str(options.get("bucket", ""))
+        self._access = access({key: options[key] for key in ACCESS_KEYS if key in options}, f"sink {name!r}")
+        self._bucket = self._access.bucket
         self._prefix = str(options.get("prefix", ""))
         self._wanted: dict[str, int] = {}
         self._policies = policies.of_sink(name)
@@ -63,7 +65,7 @@ class S3Target:
 
     def blank(self) -> SinkPlan:
         """Return a plan that says which sink this is."""
-        return SinkPlan(self.name, "s3", "lifecycle rules", f"s3://{self._bucket}/{self._key('*')}")
+        return SinkPlan(self.name, "s3", "lifecycle rules", f"s3://{self._bucket}/{self._start()}")
 
     def examine(self, now: float) -> SinkPlan:
         """Read the bucket's rules and compare."""
@@ -96,7 +98,7 @@ class S3Target:
     def _is_left_over(self, rule: Mapping[str, Any]) -> bool:
         """Whether a rule is ours, for this sink's keys, and no policy asks for it any more."""
         name, prefix = str(rule.get("ID", "")), _prefix_of(rule)
-        shape = re.escape(self._key("\0")).replace(re.escape("\0"), "[^/]+")
+        shape = re.escape(self._start()) + "policy=[^/]+/"
         is_ours = name.startswith(OURS) and prefix is not None and re.fullmatch(shape, prefix)
         return bool(is_ours) and name not in {_id(key) for key in self._wanted}
 
@@ -104,15 +106,15 @@ class S3Target:
         for rule in rules:
             if self._is_left_over(rule):
                 yield (
-                    f"no policy asks for an end of {_prefix_of(rule)} any more: its rule goes, its objects stay "
-                    "until somebody deletes them"
+                    f"no policy asks for an end of {_prefix_of(rule)} any more: its rule goes, its objects "
+                    "stay until somebody deletes them"
                 )
             elif _id_is_foreign(rule) and rule.get("Status") == "Enabled" and "Expiration" in rule:
                 yield from self._overlaps(rule)
         if self._wanted and self._is_versioned():
             yield (
-                f"the bucket {self._bucket} keeps versions: an expired object stays as an older version until a "
-                "rule for those deletes it, and none is added that was not asked for"
+                f"the bucket {self._bucket} keeps versions: an expired object stays as an older version "
+                "until a rule for those deletes it, and none is added that was not asked for"
             )
 
     def _overlaps(self, rule: Mapping[str, Any]) -> Iterator[str]:
@@ -124,10 +126,11 @@ class S3Target:
                 days = ending.get("Days")
                 if days is None or self._wanted.get(key, math.inf) > days:
                     when = f"after {days} days" if days is not None else f"on {ending.get('Date', 'a date')}"
-                    some = " (what its filter covers)" if set(rule.get("Filter", {})) - {"Prefix"} else ""
+                    some = " that its filter covers" if set(rule.get("Filter", {})) - {"Prefix"} else ""
                     yield (
-                        f"the rule {rule.get('ID')!r}, which is not ours, deletes objects below {prefix or '/'}"
-                        f"{some} {when}, records of {policy.name} among them: that is sooner than its policy says"
+                        f"the rule {rule.get('ID')!r}, which is not ours, deletes objects below "
+                        f"{prefix or '/'}{some} {when}, records of {policy.name} among them: that is sooner "
+                        "than its policy says"
                     )
 
     # -- making it so
@@ -146,7 +149,7 @@ class S3Target:
         if rest or new:
             self._write(found.book.rewrite(without, add), [*rest, *new], found.around)
         elif changes:
-            with self._asking("s3:PutLifecycleConfiguration"):
+            with self._asking():
                 self._connect().delete_bucket_lifecycle(Bucket=self._bucket)
         for change in changes:
             tell(f"{change.action}d {change.what}")
@@ -167,7 +170,7 @@ class S3Target:
 
         client.meta.events.register(_GET, keep)
         try:
-            with self._asking("s3:GetLifecycleConfiguration"):
+            with self._asking():
                 answer = client.get_bucket_lifecycle_configuration(Bucket=self._bucket)
         except _Absent:
             return _Read(Rulebook(), [], {})
@@ -194,7 +197,7 @@ class S3Target:
 
         client.meta.events.register(_PUT, replace)
         try:
-            with self._asking("s3:PutLifecycleConfiguration"):
+            with self._asking():
                 client.put_bucket_lifecycle_configuration(
                     Bucket=self._bucket, LifecycleConfiguration={"Rules": rules}, **around
                 )
@@ -203,40 +206,39 @@ class S3Target:
 
     def _is_versioned(self) -> bool:
         try:
-            with self._asking("s3:GetBucketVersioning"):
-                return self._connect().get_bucket_versioning(Bucket=self._bucket).get("Status") == "Enabled"
-        except (SinkUnavailable, SinkRejected):  # only a note hangs on it
+            with self._asking():
+                answer = self._connect().get_bucket_versioning(Bucket=self._bucket)
+        except SinkUnavailable:  # only a note hangs on it
             return False
+        return bool(answer.get("Status") == "Enabled")
 
     def _connect(self) -> Any:
         if self._client is None:
-            self._client = connect_s3(self._options)
+            self._client = connect_s3(self._access, f"sink {self.name!r}")
         return self._client
 
     @contextmanager
-    def _asking(self, permission: str) -> Iterator[None]:
+    def _asking(self) -> Iterator[None]:
         """Turn the client's errors into ours: what, where, and what to do."""
-        from botocore.exceptions import BotoCoreError, ClientError  # heavy, and here only with its client
-
-        place = f"bucket {self._bucket}"
         try:
             yield
-        except ClientError as error:
-            code = str(error.response.get("Error", {}).get("Code", ""))
-            if code in _ABSENT:
+        except Exception as error:
+            if not type(error).__module__.startswith("botocore"):
+                raise
+            code = code_of(error)
+            if code == "NoSuchLifecycleConfiguration":
                 raise _Absent from error
-            status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-            if code in ("AccessDenied", "403"):
-                raise SinkUnavailable(f"{place}: access denied; retention needs {permission}") from error
-            if code == "NoSuchBucket":
-                raise SinkUnavailable(f"{place}: there is no such bucket") from error
-            kind = SinkRejected if 400 <= status < 500 else SinkUnavailable
-            raise kind(f"{place}: {error}") from error
-        except BotoCoreError as error:
-            raise SinkUnavailable(f"{place} does not answer: {error}") from error
+            if code == "AccessDenied":
+                raise SinkDenied(
+                    f"{self._access.place} answered AccessDenied: retention needs the rights {_RIGHTS} on it"
+                ) from error
+            raise explain(error, self._access.place).error from error
 
     def _key(self, policy: str) -> str:
         return policy_prefix(self._prefix, policy)
+
+    def _start(self) -> str:
+        return self._key("any").removesuffix("policy=any/")
 
 
 class _Absent(Exception):

@@ -1,9 +1,9 @@
-"""Expiry in a search cluster: the data streams of a sink, and the engine that lets go of their old records."""
+"""Expiry in a search cluster: the data streams of a sink, and the engine that lets go of old records."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -14,37 +14,30 @@ from toolog.expiry.engines.base import Engine, Stream
 from toolog.expiry.plan import Bounds, Change, SinkPlan, Term
 from toolog.expiry.target import Tell, carry_out
 from toolog.retention import Policies
-from toolog.sinks.search.names import NAMESPACE, data_stream, stream_pattern, template_name
+from toolog.sinks.search.clients import connect_search
+from toolog.sinks.search.lifecycles import LIFECYCLES
+from toolog.sinks.search.names import data_stream, stream_pattern, template_name
+from toolog.sinks.search.options import SearchOptions
+from toolog.sinks.search.template import make_template
 
 
 class SearchTarget:
-    """The data streams of one search sink. ``options`` are the sink's, ``connect`` makes its client."""
+    """The data streams of one search sink; ``options`` are the sink's. Raises ConfigError for a wrong one."""
 
-    def __init__(
-        self,
-        name: str,
-        options: Mapping[str, Any],
-        policies: Policies,
-        dialect: str,
-        connect: Callable[[Mapping[str, Any]], Any],
-    ) -> None:
+    def __init__(self, name: str, options: Mapping[str, Any], policies: Policies) -> None:
         self.name = name
-        self.engine = engines.choose(options.get("lifecycle"), dialect, f"sink {name!r}")
-        self._dialect = dialect
-        self._options = options
-        self._connect = connect
-        self._namespace = str(options.get("namespace", NAMESPACE))
+        self.options = SearchOptions.from_table(options, f"sink {name!r}")
+        self._namespace = self.options.namespace
         self._policies = policies.of_sink(name)
-        self._place = f"{dialect} at {_hosts(options)}"
 
     def blank(self) -> SinkPlan:
         """Return a plan that says which sink this is."""
-        place = f"{_hosts(self._options)} {stream_pattern(self._namespace)}"
-        return SinkPlan(self.name, self._dialect, self.engine, place)
+        place = f"{', '.join(self.options.hosts)} {stream_pattern(self._namespace)}"
+        return SinkPlan(self.name, self.options.dialect, self.options.lifecycle, place)
 
     def examine(self, now: float) -> SinkPlan:
         """Ask the cluster what holds, and compare."""
-        with _Connection(self) as (cluster, engine):
+        with _Connection(self.options) as (cluster, engine):
             return self._examine(cluster, engine, now)
 
     def _examine(self, cluster: Cluster, engine: Engine, now: float) -> SinkPlan:
@@ -63,7 +56,8 @@ class SearchTarget:
             if stream.name not in known:
                 plan.notes.append(
                     f"no policy is named {stream.policy!r} any more: the data stream {stream.name} "
-                    f"({len(stream.indices)} indices) is left alone, and its records stay until somebody deletes them"
+                    f"({len(stream.indices)} indices) is left alone, and its records stay until somebody "
+                    "deletes them"
                 )
         return plan
 
@@ -74,13 +68,15 @@ class SearchTarget:
         every other engine everywhere, as two of them would delete by two rules.
         """
         wanted = {self._of(one.name, there): one.keep for one in self._policies}
+        if engine.needs_template and any(keep is not None for keep in wanted.values()):
+            yield from self._template(cluster)
         for stream, keep in wanted.items():
             if keep is not None:
                 yield from engine.changes(stream, keep)
         for stream in {*wanted, *there.values()}:
             if wanted.get(stream) is None:
                 yield from engine.withdrawal(stream)
-        for other in engines.OF_DIALECT[self._dialect]:
+        for other in LIFECYCLES[self.options.dialect]:
             if other == engine.name:
                 continue
             try:
@@ -91,16 +87,29 @@ class SearchTarget:
             except SinkUnavailable as error:
                 notes.append(f"whether {other} deletes here too could not be found out: {error}")
 
+    def _template(self, cluster: Cluster) -> Iterator[Change]:
+        """Yield the index template when it is missing; what becomes of it later is the sink's to say."""
+        name = template_name(self._namespace)
+        if cluster.get(f"/_index_template/{name}") is None:
+            body = make_template(self.options.dialect, self._namespace)
+            yield Change(
+                "create",
+                f"index template {name}",
+                None,
+                body,
+                lambda: cluster.call("PUT", f"/_index_template/{name}", body),
+            )
+
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
         """Carry out what has to be changed now."""
         if plan.changes:
-            with _Connection(self) as (cluster, engine):
+            with _Connection(self.options) as (cluster, engine):
                 carry_out(self._changes(cluster, engine, self._streams(cluster), []), tell)
 
     def purge(self, now: float, tell: Tell) -> int:
         """Delete what is past its age, where no server does it."""
         gone = 0
-        with _Connection(self) as (cluster, engine):
+        with _Connection(self.options) as (cluster, engine):
             there = self._streams(cluster)
             for policy in self._policies:
                 if policy.keep is None:
@@ -115,10 +124,6 @@ class SearchTarget:
 
     # -- the cluster
 
-    def connect(self) -> Cluster:
-        """Return the cluster, through a client of its own."""
-        return Cluster(self._connect(self._options), self._place)
-
     def _streams(self, cluster: Cluster) -> dict[str, Stream]:
         """Return the data streams of our namespace, by name."""
         pattern = stream_pattern(self._namespace)
@@ -127,29 +132,23 @@ class SearchTarget:
         for one in (cluster.get(f"/_data_stream/{pattern}") or {}).get("data_streams", ()):
             if ours := shape.fullmatch(one["name"]):
                 indices = tuple(index["index_name"] for index in one["indices"])
-                template = template_name(self._namespace)
-                found[one["name"]] = Stream(one["name"], ours[1], indices, template)
+                found[one["name"]] = Stream(one["name"], ours[1], self._namespace, indices)
         return found
 
     def _of(self, policy: str, there: Mapping[str, Stream]) -> Stream:
         name = data_stream(policy, self._namespace)
-        return there.get(name, Stream(name, policy, (), template_name(self._namespace)))
+        return there.get(name, Stream(name, policy, self._namespace))
 
 
 class _Connection:
     """A cluster and its engine for the time of a `with`; its connections are closed behind it."""
 
-    def __init__(self, target: SearchTarget) -> None:
-        self._cluster = target.connect()
-        self._engine = engines.load(target.engine, self._cluster)
+    def __init__(self, options: SearchOptions) -> None:
+        self._cluster = Cluster(connect_search(options), f"{options.dialect} at {', '.join(options.hosts)}")
+        self._engine = engines.load(options.lifecycle, self._cluster)
 
     def __enter__(self) -> tuple[Cluster, Engine]:
         return self._cluster, self._engine
 
     def __exit__(self, *error: object) -> None:
         self._cluster.close()
-
-
-def _hosts(options: Mapping[str, Any]) -> str:
-    hosts = options.get("hosts", "its default host")
-    return hosts if isinstance(hosts, str) else ", ".join(str(host) for host in hosts)

@@ -22,7 +22,7 @@ class Target(Protocol):
         """Return a plan that says which sink this is, and nothing else."""
 
     def examine(self, now: float) -> SinkPlan:
-        """Return what holds and what is to be done at ``now`` (seconds of the Unix epoch); changes nothing."""
+        """Return what holds and what is to be done at ``now`` (seconds of the Unix epoch)."""
 
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
         """Make the settings of the server what the plan says."""

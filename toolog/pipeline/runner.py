@@ -84,8 +84,9 @@ class SinkRunner(Loop):
     """Ships to one sink.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
-    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds between two batches, on
-    this thread, because it uses the sink's own connection. A batch waits no longer for more once
+    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing to
+    ship and at the latest after twice that time, on this thread, because it uses the sink's own connection. A
+    batch waits no longer for more once
     ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 
@@ -118,7 +119,8 @@ class SinkRunner(Loop):
         self._purge = purge
         self._purge_every = purge_every
         self._most_in_hand = most_in_hand
-        self._purged_at = 0.0
+        self._purge_due = 0.0
+        self._purge_latest = time.monotonic() + purge_every
         self._sink: Sink | None = None
         self._call = ""  # what is being asked of the sink now, and since when
         self._called_at = 0.0
@@ -177,13 +179,15 @@ class SinkRunner(Loop):
             self._close()
         if self._sink is None and not self._connect():
             return
+        if time.monotonic() >= self._purge_latest:  # records without a pause must not keep old ones for ever
+            self._purge_now()
         for source in self._sources:
             self.recalled = False
             frames = self._gather(source)
             if frames:
                 self._deliver(source, frames)
                 return
-        if time.monotonic() - self._purged_at >= self._purge_every:
+        if time.monotonic() >= self._purge_due:
             self._purge_now()
         self.idle(_POLL)
 
@@ -416,7 +420,8 @@ class SinkRunner(Loop):
             self.idle(min(rest, _HURRIED_PAUSE))
 
     def _purge_now(self) -> None:
-        self._purged_at = time.monotonic()
+        now = time.monotonic()
+        self._purge_due, self._purge_latest = now + self._purge_every, now + 2 * self._purge_every
         assert self._sink is not None
         self.enter()
         try:

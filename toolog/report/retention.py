@@ -64,7 +64,7 @@ def _term(term: Term) -> list[str]:
 def _life(term: Term) -> str:
     earliest, latest = term.bounds.earliest, term.bounds.latest
     if earliest is None:
-        return "for ever"
+        return "no end"
     if latest is None:
         return f"at least {period(earliest)}"
     return period(earliest) if earliest == latest else f"{period(earliest)} to {period(latest)}"
@@ -104,4 +104,3 @@ def size(number: int) -> str:
         if number >= unit:
             return f"{number / unit:.1f} {name}"
     return f"{number} B"
-

@@ -101,8 +101,9 @@ class Store:
 
         ``tool``: a name or a glob (``pay*``); ``status``: one or several statuses, or ``failed``,
         ``rejected``, ``error`` for groups of them; ``level``: the least one; ``since`` is included, ``until``
-        is not; ``hold``: a glob for the tag ``hold`` (``*``: whatever is on hold); ``text``: words that all stand in the tool's name, its input, output, error or what it printed
-        ("two words" in quotes stand together, ``begin*`` stands for its beginnings).
+        is not; ``hold``: a glob for the tag ``hold`` (``*``: whatever is on hold); ``text``: words that all
+        stand in the tool's name, its input, output, error or what it printed ("two words" in quotes stand
+        together, ``begin*`` stands for its beginnings).
         """
         where = filters.build(
             tool=tool, session=session, trace=trace, instance=instance, level=level, since=since, until=until,

@@ -14,14 +14,14 @@ ROLLOVER = DAY
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A data stream: the policy whose records it holds, and the names of its backing indices, the one being
-    written last. Without indices it is not there yet.
+    """A data stream: the policy whose records it holds, its namespace, and the names of its backing indices,
+    the one being written last. Without indices it is not there yet.
     """
 
     name: str
     policy: str
+    namespace: str
     indices: tuple[str, ...] = ()
-    template: str = ""
 
 
 class Engine:
@@ -31,6 +31,8 @@ class Engine:
     """
 
     name = ""
+    needs_template = False
+    """Whether the index template of the namespace must be there before anything can be changed."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

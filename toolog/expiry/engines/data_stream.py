@@ -21,6 +21,7 @@ class DataStreamEngine(Engine):
     """See the module's docstring."""
 
     name = "data_stream"
+    needs_template = True
 
     def bounds(self, keep: float) -> Bounds:
         """Return how long a record lives: the age of its index comes on top of the retention."""

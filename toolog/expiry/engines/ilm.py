@@ -1,7 +1,7 @@
 """Elasticsearch's index lifecycle management: a policy of the server's for each of ours.
 
-An index names its policy in a setting, which comes from its index template. One template serves all streams of
-a namespace, so each stream gets one of its own above it: a copy with that setting. It is compared with the
+An index names its policy in a setting, which comes from its index template. One template serves all streams
+of a namespace, so each stream gets one of its own above it: a copy with that setting. It is compared with the
 template it came from whenever retention looks.
 """
 
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from toolog.errors import SinkRejected
 from toolog.expiry.cluster import is_as_wanted, write_time
 from toolog.expiry.engines.base import Engine, Stream, span
 from toolog.expiry.plan import Change
+from toolog.sinks.search.names import template_name
+from toolog.sinks.search.template import make_template
 
 _META = {"managed_by": "toolog"}
 _SIZE = "50gb"
@@ -25,6 +26,7 @@ class IlmEngine(Engine):
     """See the module's docstring."""
 
     name = "ilm"
+    needs_template = True
 
     def changes(self, stream: Stream, keep: float) -> Iterator[Change]:
         """Yield the policy, the template and the indices that are not as they should be."""
@@ -54,12 +56,8 @@ class IlmEngine(Engine):
 
     def _template(self, stream: Stream) -> Iterator[Change]:
         name = stream.name
-        base = self._index_template(stream.template)
-        if base is None:
-            raise SinkRejected(
-                f"{self.cluster.place} has no index template {stream.template}: the sink writes it when it first "
-                "connects. Start what ships there once, then apply again"
-            )
+        above = template_name(stream.namespace)
+        base = self._index_template(above) or make_template("elasticsearch", stream.namespace)
         template = base.get("template", {})
         settings = template.get("settings", {})
         lifecycle = {**settings.get("index", {}), "lifecycle": {"name": name}}
@@ -68,7 +66,7 @@ class IlmEngine(Engine):
             "index_patterns": [name],
             "priority": base.get("priority", 0) + 1,
             "template": {**template, "settings": {**settings, "index": lifecycle}},
-            "_meta": {**base.get("_meta", {}), **_META, "copy_of": stream.template},
+            "_meta": {**base.get("_meta", {}), **_META, "copy_of": above},
         }
         found = self._index_template(name)
         if not is_as_wanted(wanted, found):
@@ -125,9 +123,7 @@ class IlmEngine(Engine):
         if not stream.indices:
             return {}
         answer = self.cluster.get(f"/{stream.name}/_settings/{_SETTING}?flat_settings=true") or {}
-        return {
-            index: answer.get(index, {}).get("settings", {}).get(_SETTING) for index in stream.indices
-        }
+        return {index: answer.get(index, {}).get("settings", {}).get(_SETTING) for index in stream.indices}
 
 
 def _policy(keep: float) -> dict[str, Any]:

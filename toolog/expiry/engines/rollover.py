@@ -12,7 +12,7 @@ processes may purge one cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -103,7 +103,7 @@ class RolloverEngine(Engine):
         piece, is_deleted = None, False
         self.cluster.call("PUT", f"/{index}/_block/write")
         try:
-            [facts] = self._look(Stream(stream.name, stream.policy, (index,)))
+            [facts] = self._look(replace(stream, indices=(index,)))
             if facts.as_old_as < now - keep:
                 piece = self._past_age(stream, facts, keep, now)
                 if piece.action == "delete":
@@ -152,7 +152,9 @@ class RolloverEngine(Engine):
         records = int(answer["hits"]["total"]["value"])
         newest = answer["aggregations"]["newest"]["value"]
         if records and newest is None:
-            raise SinkUnavailable(f"{self.cluster.place}: the records of {index} have no time; nothing is deleted")
+            raise SinkUnavailable(
+                f"{self.cluster.place}: the records of {index} have no time; nothing is deleted"
+            )
         return records, None if newest is None else newest / 1000
 
     def _held(self, index: str) -> int:
@@ -161,8 +163,8 @@ class RolloverEngine(Engine):
         field = answer.get(index, {}).get("mappings", {}).get("tags", {}).get("mapping", {}).get("tags", {})
         if field.get("type") not in _FLAT:
             raise SinkUnavailable(
-                f"{self.cluster.place}: the index {index} does not map `tags` as {' or '.join(_FLAT)}, so a hold "
-                "could not be seen; it is not deleted. Is toolog's own index template in effect?"
+                f"{self.cluster.place}: the index {index} does not map `tags` as {' or '.join(_FLAT)}, so a "
+                "hold could not be seen; it is not deleted. Is toolog's own index template in effect?"
             )
         body = {"size": 0, "track_total_hits": True, "query": {"exists": {"field": HOLD}}}
         return int(self._search(index, body)["hits"]["total"]["value"])
@@ -170,7 +172,9 @@ class RolloverEngine(Engine):
     def _search(self, index: str, body: dict[str, Any]) -> Any:
         answer = self.cluster.call("POST", f"/{index}/_search?allow_partial_search_results=false", body)
         if answer.get("timed_out"):
-            raise SinkUnavailable(f"{self.cluster.place}: a search in {index} took too long; nothing is deleted")
+            raise SinkUnavailable(
+                f"{self.cluster.place}: a search in {index} took too long; nothing is deleted"
+            )
         return self._whole(answer, index)
 
     def _whole(self, answer: Any, index: str) -> Any:
