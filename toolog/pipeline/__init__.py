@@ -86,6 +86,7 @@ class Pipeline:
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
         self._threadless = False
+        self.hasty = False  # the end waits for what is in a sink's hand, not for what is in the spool
         self.closed = False  # records that come now are late
         self.ended = False  # nothing of ours runs any more
         life.watch(self)
@@ -370,7 +371,8 @@ class Pipeline:
             return
         if self.shipping.runners or self._threadless or is_ours():
             self.shipping.keep_going()
-            self.shipping.wait(deadline)
+            if not self.hasty:
+                self.shipping.wait(deadline)
         self.shipping.stop(deadline)
 
     # -- fork

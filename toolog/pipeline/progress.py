@@ -26,7 +26,7 @@ def note_read(sink: str, number: int) -> None:
 def note_write(sink: str, seconds: float) -> None:
     """Count a write that the sink answered, and how long it took."""
     place = bisect_left(BOUNDS, seconds)
-    bound = f"{BOUNDS[place]:g}" if place < len(BOUNDS) else "+Inf"
+    bound = repr(BOUNDS[place]) if place < len(BOUNDS) else "+Inf"
     count("writes", sink=sink, le=bound)
     count("write_micros", max(1, int(seconds * 1e6)), sink=sink)
     _last_success[sink] = time.time()
@@ -45,7 +45,7 @@ def histogram(sink: str) -> tuple[list[tuple[str, int]], float]:
     by_bound = {labels["le"]: number for labels, number in named if labels["sink"] == sink}
     buckets: list[tuple[str, int]] = []
     total = 0
-    for bound in (*(f"{one:g}" for one in BOUNDS), "+Inf"):
+    for bound in (*map(repr, BOUNDS), "+Inf"):
         total += by_bound.get(bound, 0)
         buckets.append((bound, total))
     return buckets, value("write_micros", sink=sink) / 1e6
