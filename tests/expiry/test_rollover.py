@@ -14,8 +14,8 @@ from toolog import expiry
 from toolog.expiry import Piece, SinkPlan, Target
 from toolog.expiry.cluster import Cluster
 from toolog.retention import Policies
-from toolog.sinks.search.clients import connect_search
 from toolog.sinks.search.names import data_stream, template_name
+from toolog.sinks.search.options import SearchOptions
 from toolog.sinks.search.template import make_template
 
 DAY = 86_400.0
@@ -28,7 +28,7 @@ class Field:
     def __init__(self, url: str, namespace: str) -> None:
         self.options = {"type": "opensearch", "hosts": [url], "namespace": namespace}
         self.namespace = namespace
-        self.cluster = Cluster(connect_search(self.options), url)
+        self.cluster = Cluster(SearchOptions.from_table(self.options, "the test"))
         template = make_template("opensearch", namespace)
         self.cluster.call("PUT", f"/_index_template/{template_name(namespace)}", template)
         self._number = 0

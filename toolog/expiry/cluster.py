@@ -5,75 +5,64 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolog.errors import SinkRejected, SinkUnavailable
-
-_CLIENTS = ("elasticsearch", "elastic_transport", "opensearchpy")
-_JSON = {"accept": "application/json", "content-type": "application/json"}
+from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable
+from toolog.sinks.search.clients import connect_search
+from toolog.sinks.search.options import SearchOptions
+from toolog.sinks.search.refusals import RETRIED, reason_of
+from toolog.sinks.search.wire import Reply, Wire
 
 
 class Cluster:
-    """One cluster. ``place`` names it in errors, ``client`` is elasticsearch-py's or opensearch-py's."""
+    """One cluster, reached as a sink's options say."""
 
-    def __init__(self, client: Any, place: str) -> None:
-        self.place = place
-        own = getattr(client, "perform_request", None)
-        self._perform = own if own is not None else client.transport.perform_request
-        self._closing = client.close
+    def __init__(self, options: SearchOptions) -> None:
+        self.place = f"{options.where}: {', '.join(options.hosts)}"
+        self._options = options
+        self._wire = Wire(connect_search(options, options.where), options)
 
     def get(self, path: str) -> Any:
         """Return what stands at a path; None when nothing does (404)."""
-        return self._call("GET", path, None, missing=True)
+        return self.call("GET", path, missing=True)
 
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, missing: bool = False
     ) -> Any:
         """Send a request and return the answer's JSON; with ``missing`` a 404 is None.
 
-        Raises SinkUnavailable (no answer, access denied, the server is in trouble) or SinkRejected (it does
-        not know such a request, or does not take it).
+        Raises SinkUnavailable (no answer, no right, the server is in trouble) or SinkRejected (it does not
+        know such a request, or does not take it).
         """
-        return self._call(method, path, body, missing=missing)
+        path, _, query = path.partition("?")
+        params = dict(pair.split("=", 1) for pair in query.split("&") if pair)
+        reply = self._wire.request(method, path, body=body, params=params)
+        if reply.status < 300:
+            return reply.body
+        if reply.status == 404 and missing:
+            return None
+        raise self._refusal(f"{method} {path}", reply)
 
     def delete(self, path: str) -> bool:
         """Delete what stands at a path; False when it was gone already."""
-        return self._call("DELETE", path, None, missing=True) is not None
+        return self.call("DELETE", path, missing=True) is not None
 
     def close(self) -> None:
         """Close the client's connections."""
-        self._closing()
+        self._wire.close()
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None, *, missing: bool = False) -> Any:
-        try:
-            answer = self._perform(method, path, headers=_JSON, body=body)
-        except Exception as error:
-            if type(error).__module__.partition(".")[0] not in _CLIENTS:
-                raise
-            status = getattr(error, "status_code", None)
-            if status == 404 and missing:
-                return None
-            raise self._explain(f"{method} {path}", status, error) from error
-        return getattr(answer, "body", answer)
-
-    def _explain(self, request: str, status: object, error: Exception) -> SinkUnavailable | SinkRejected:
-        if not isinstance(status, int):
-            return SinkUnavailable(f"{self.place} does not answer: {_reason(error)}")
-        if status in (401, 403):
-            return SinkUnavailable(
-                f"{self.place} refuses access ({status}) to {request}: {_reason(error)}; "
-                "docs/how-to/retention.md names the rights that retention needs"
+    def _refusal(self, request: str, reply: Reply) -> SinkUnavailable | SinkRejected:
+        reason = reason_of(reply.body)[:400]
+        if reply.status == 401:
+            given = self._options.credentials
+            what = f"check {given[0]}" if given else "give api_key, basic_auth or bearer_auth"
+            return SinkDenied(f"{self.place} does not accept who we are (401); {what}")
+        if reply.status == 403:
+            return SinkDenied(
+                f"{self.place}: a right is missing (403) for {request}: {reason}; docs/how-to/retention.md lists "
+                "the rights that retention needs"
             )
-        if 400 <= status < 500 and status != 429:
-            return SinkRejected(f"{self.place} does not take {request} ({status}): {_reason(error)}")
-        return SinkUnavailable(f"{self.place} cannot do {request} now ({status}): {_reason(error)}")
-
-
-def _reason(error: Exception) -> str:
-    """Return the server's own reason, else what the client says."""
-    body: Any = getattr(error, "body", None) or getattr(error, "info", None)
-    found = body.get("error", body) if isinstance(body, Mapping) else body
-    if isinstance(found, Mapping):
-        found = found.get("reason") or found.get("type")
-    return str(found or error)[:300]
+        if reply.status in RETRIED or reply.status > 504:
+            return SinkUnavailable(f"{self.place} cannot do {request} now ({reply.status}): {reason}")
+        return SinkRejected(f"{self.place} does not take {request} ({reply.status}): {reason}")
 
 
 def is_as_wanted(wanted: Any, found: Any) -> bool:

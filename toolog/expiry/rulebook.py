@@ -83,8 +83,9 @@ def _read(raw: bytes) -> tuple[list[tuple[int, int]], int, str]:
         if depth == 0:
             end = parser.CurrentByteIndex
         elif depth == 1:
-            closing = parser.CurrentByteIndex  # of the end tag, or of the whole tag when it is empty
-            spans.append((start, raw.index(b">", closing) + 1))
+            closing = parser.CurrentByteIndex  # where the end tag begins; behind it all for an empty <Rule/>
+            is_tag = raw.startswith(f"</{prefix}Rule".encode(), closing)
+            spans.append((start, raw.index(b">", closing) + 1 if is_tag else closing))
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = finish

@@ -14,7 +14,6 @@ from toolog.expiry.engines.base import Engine, Stream
 from toolog.expiry.plan import Bounds, Change, SinkPlan, Term
 from toolog.expiry.target import Tell, carry_out
 from toolog.retention import Policies
-from toolog.sinks.search.clients import connect_search
 from toolog.sinks.search.lifecycles import LIFECYCLES
 from toolog.sinks.search.names import data_stream, stream_pattern, template_name
 from toolog.sinks.search.options import SearchOptions
@@ -144,7 +143,7 @@ class _Connection:
     """A cluster and its engine for the time of a `with`; its connections are closed behind it."""
 
     def __init__(self, options: SearchOptions) -> None:
-        self._cluster = Cluster(connect_search(options), f"{options.dialect} at {', '.join(options.hosts)}")
+        self._cluster = Cluster(options)
         self._engine = engines.load(options.lifecycle, self._cluster)
 
     def __enter__(self) -> tuple[Cluster, Engine]:
