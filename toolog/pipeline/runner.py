@@ -28,7 +28,7 @@ from toolog.pipeline.losses import Losses
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer
-from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
 from toolog.spool import Frame
 
 BREAK_AFTER = 5
@@ -106,6 +106,7 @@ class SinkRunner(Loop):
         self._purge_every = purge_every
         self._purged_at = 0.0
         self._sink: Sink | None = None
+        self._is_done: Callable[[], bool] = lambda: False
 
     @property
     def breaker_open(self) -> bool:
@@ -127,6 +128,7 @@ class SinkRunner(Loop):
     def work_here(self, is_done: Callable[[], bool]) -> None:
         """Ship on the calling thread until ``is_done``: where no thread can be started."""
         self.hurry = True
+        self._is_done = is_done
         try:
             while not is_done():
                 self._round()
@@ -134,6 +136,7 @@ class SinkRunner(Loop):
             pass
         finally:
             self.hurry = False
+            self._is_done = lambda: False
 
     def pending(self) -> int:
         """Return how many records the sink has not acknowledged."""
@@ -224,13 +227,19 @@ class SinkRunner(Loop):
                 spool.ack(_NO_FRAME, state)
 
     def _send_next(self, batch: _Batch) -> None:
+        assert self._sink is not None
+        pace = getattr(self._sink, "pace", None)
+        if pace is not None:
+            self._wait_for(pace)
         if self.stopping:
             raise Stopped
         part = batch.open[0]
-        if self.breaker_open and len(part) > PROBE:
-            batch.open[0:1] = [part[:PROBE], part[PROBE:]]
+        most = (None if pace is None else pace.take) or len(part)
+        if self.breaker_open:
+            most = min(most, PROBE)
+        if len(part) > most:
+            batch.open[0:1] = [part[:most], part[most:]]
             part = batch.open[0]
-        assert self._sink is not None
         self.enter()
         if self.recalled:
             self.leave()
@@ -252,6 +261,13 @@ class SinkRunner(Loop):
             self._settle(batch, part, answer, again)
         finally:
             self.leave()
+
+    def _wait_for(self, pace: Pace) -> None:
+        """Wait as long as the sink wants to be left alone."""
+        while not self.stopping and (rest := pace.wait()) > 0:
+            if self._is_done():
+                raise Stopped
+            self.idle(min(rest, _HURRIED_PAUSE))
 
     def _settle(self, batch: _Batch, part: list[int], answer: Answer | None, again: int) -> None:
         stored, retry, known = part, [], 0
