@@ -104,12 +104,14 @@ class SinkError(ToologError):
 class SinkUnavailable(SinkError):
     """The sink cannot take records now: all of the batch is tried again later.
 
-    ``tells``: the text quotes no record, so that it may stand in a log.
+    ``tells``: the text quotes no record, so that it may stand in a log. ``retry_after``: in how many seconds
+    the sink asked to be tried again (None: it did not say).
     """
 
-    def __init__(self, message: str = "", *, tells: bool = False) -> None:
+    def __init__(self, message: str = "", *, tells: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.tells = tells
+        self.retry_after = retry_after
 
 
 class SinkDenied(SinkUnavailable):

@@ -28,6 +28,8 @@ COMMANDS = {
     "validate": "Check a file of records against the schema.",
     "sanitize": "Show what would be masked in a file, and by which rule.",
     "cat": "Print the records in a spool or in record files.",
+    "ship": "Ship a spool to its sinks, as a process of its own.",
+    "dead-letters": "List, send again or drop what sinks refused.",
     "level": "Change the level of a running process.",
     "doctor": "Tell what is and is not instrumented in this environment, and why.",
     "bench": "Measure on this machine what recording costs.",
@@ -49,7 +51,7 @@ class CommandGroup(click.Group):
         """Import and return one command; None for a name nobody knows."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"toolog.cli.{cmd_name}").command
+        command = importlib.import_module(f"toolog.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -43,12 +43,12 @@ BUILT_IN = {
     "file": "toolog.sinks.file:FileSink",
     "memory": "toolog.sinks.memory:MemorySink",
     "opensearch": "toolog.sinks.search:OpenSearchSink",
+    "s3": "toolog.sinks.s3.sink:S3Sink",
     "sqlite": "toolog.sinks.sqlite:SqliteSink",
 }
 """Type name -> dotted name of the sinks that come with toolog."""
 
 CLIENTS = {
-    "s3": "boto3",
     "otlp": "opentelemetry.exporter.otlp",
 }
 """Type names that are reserved for sinks of later releases -> the client library each one needs."""

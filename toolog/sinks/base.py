@@ -14,6 +14,11 @@ Some more are optional: a sink that must know at its next start how far it came 
 ``restore(state)``, which is called once, after ``connect()`` and before the first ``write``. A sink whose
 target may ask it to slow down has a ``pace`` (:class:`Pace`).
 
+So is a pair for a sink that must make the very same thing of the same records, whoever repeats it after a
+crash: ``plan(batch)`` decides what ``write(batch)`` will make, and answers whether ``cursor_state()`` must be
+on disk before that; ``goes_on(segment, seq)`` answers whether what was planned once goes on behind that
+record, so that the next batch must not end there. Such a sink gets its batches whole, never as a probe.
+
 A sink runs in a thread of its own and is never called by two threads at once.
 """
 
@@ -61,16 +66,30 @@ class SinkRecord:
     """One record on its way into a sink: bytes as they stood in the spool, decoded only when somebody asks.
 
     Attributes: ``policy`` (name of the retention policy), ``level`` (number as in ``logging``), ``data``
-    (bytes), ``serializer`` (code: 0 JSON, 1 MessagePack).
+    (bytes), ``serializer`` (code: 0 JSON, 1 MessagePack), ``segment`` and ``seq`` (where it stood: the name
+    of the spool's segment and the writer's serial number in it; together they are the record's own, and the
+    same whenever it is read again. A segment with the number 000000 was never on disk: its records were held
+    in memory while the disk failed. "" where no spool was).
     """
 
-    __slots__ = ("_document", "data", "level", "policy", "serializer")
+    __slots__ = ("_document", "data", "level", "policy", "segment", "seq", "serializer")
 
-    def __init__(self, data: bytes, *, serializer: int = MSGPACK, level: int = 20, policy: str = "") -> None:
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        serializer: int = MSGPACK,
+        level: int = 20,
+        policy: str = "",
+        segment: str = "",
+        seq: int = 0,
+    ) -> None:
         self.data = data
         self.serializer = serializer
         self.level = level
         self.policy = policy
+        self.segment = segment
+        self.seq = seq
         self._document: dict[str, Any] | None = None
 
     @property

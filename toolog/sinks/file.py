@@ -25,11 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from toolog.errors import ConfigError, SerializationError, SinkUnavailable
-from toolog.sinks.base import JSON, MSGPACK, Answer, Batch, BatchLimits, SinkRecord
+from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
+from toolog.sinks.forms import FORMS, bytes_in
 from toolog.units import parse_duration, parse_size
-
-FORMATS = {"jsonl": JSON, "msgpack": MSGPACK}
-"""Format name -> serializer code of what stands in the file."""
 
 
 class FileSink:
@@ -63,11 +61,11 @@ class FileSink:
         self.path = Path(path).expanduser()
         if format is None:
             format = "msgpack" if self.path.suffix in {".msgpack", ".mp"} else "jsonl"
-        if format not in FORMATS:
+        if format not in FORMS:
             raise ConfigError(f"format of {where} is 'jsonl' or 'msgpack', not {format!r}")
         if isinstance(max_files, bool) or not isinstance(max_files, int) or max_files < 0:
             raise ConfigError(f"max_files of {where} is a whole number, zero or more, not {max_files!r}")
-        self._code = FORMATS[format]
+        self._code = FORMS[format]
         self._max_size = parse_size(max_size, f"max_size of {where}")
         self._rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
         self._max_files = max_files
@@ -102,7 +100,7 @@ class FileSink:
         buffer = io.BytesIO()
         for record in batch:
             try:
-                buffer.write(self._bytes_of(record))
+                buffer.write(bytes_in(record, self._code))
             except SerializationError as error:
                 rejected[record.record_id] = str(error)
         try:
@@ -151,25 +149,6 @@ class FileSink:
             self._length = keep
 
     # -- the file --------------------------------------------------------------------------------------------
-
-    def _bytes_of(self, record: SinkRecord) -> bytes:
-        if record.serializer == self._code == MSGPACK:
-            return record.data
-        if record.serializer == self._code == JSON and b"\n" not in record.data:
-            return record.data + b"\n"
-        document = record.decode()
-        try:
-            if self._code == MSGPACK:
-                import ormsgpack
-
-                return ormsgpack.packb(document)
-            import orjson
-
-            return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
-        except (TypeError, ValueError) as error:
-            raise SerializationError(
-                f"cannot be written as {'MessagePack' if self._code else 'JSON'}: {error}"
-            ) from error
 
     def _end_torn_line(self) -> None:
         """End a line that somebody left unfinished, so that it spoils only itself."""

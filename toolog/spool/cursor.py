@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from toolog.spool.segment import FOREIGN, is_foreign
+
 FOLDER = "cursors"
 SUFFIX = ".cursor"
 _TITLE = b"toolog-cursor 1 "
@@ -58,6 +60,8 @@ class Cursor:
 
     def passed(self, segment: str) -> int:
         """Return up to which byte the segment is acknowledged, as it stands on disk."""
+        if is_foreign(segment, self.sink):
+            return FOREIGN
         mark = self.saved.get(segment)
         return mark.end if mark else 0
 

@@ -184,7 +184,7 @@ def _forth(value: Any, shape: Document) -> tuple[Any, bool]:
         if is_object(inner):
             item, strange = _forth(item, inner)
             odd = odd or strange
-        known[RENAMED[key] if key in RENAMED else key] = item
+        known[str(RENAMED.get(key, key))] = item
     if others:
         known[OTHER] = others
     return known, odd or bool(others)

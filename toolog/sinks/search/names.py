@@ -10,7 +10,7 @@ from toolog.errors import ConfigError
 PREFIX = "toolog"
 NAMESPACE = "default"
 """The namespace when the options name none."""
-_NO_POLICY = "all"  # what `toolog.retention` calls the policy of a configuration without any
+_NO_POLICY = "none"
 _NAMESPACE = re.compile(r"[a-z0-9][a-z0-9_.]{0,99}")
 _UNFIT = re.compile(r"[^a-z0-9_.]")
 
