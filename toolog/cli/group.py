@@ -37,9 +37,9 @@ COMMANDS = {
     "bench": "Measure on this machine what recording costs.",
 }
 
-# A closed pipe ends these quietly, as it ends any Unix tool. Not `run` and `demo`: a program's own
-# sockets and pipes must give it an exception, not a signal.
-_PIPE_IS_THEIRS = {"run", "demo"}
+# A closed pipe ends commands quietly, as it ends any Unix tool. Not these: the sockets and pipes of a program
+# or of a sink's client must give it an exception, not a signal.
+_PIPE_IS_THEIRS = {"run", "demo", "ship"}
 
 
 class CommandGroup(click.Group):
