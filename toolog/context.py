@@ -271,7 +271,8 @@ def session(session_id: str, /, **tags: Any) -> Binding:
 def bind(**tags: Any) -> Binding:
     """Tag the calls inside a block: ``with toolog.bind(stage="payment"): ...``.
 
-    Tags of an outer block stay; the inner value wins. ``hold`` is a tag like others, see `session`. Returns a context manager. Since 0.1.
+    Tags of an outer block stay; the inner value wins. ``hold`` is a tag like others, see `session`. Returns a
+    context manager. Since 0.1.
     """
 
     def make() -> Scope:

@@ -31,7 +31,7 @@ __all__ = [
 
 def make_target(name: str, options: Mapping[str, Any] | Sink, policies: Policies) -> Target:
     """Return the target of one sink; no server is asked before it is examined. Raises ConfigError."""
-    # create(name, options)  # which checks every option
+    create(name, options)  # which checks every option
     if not isinstance(options, Mapping):
         return OwnTarget(name, options, policies)
     kind = options.get("type", name)

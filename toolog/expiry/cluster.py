@@ -57,8 +57,8 @@ class Cluster:
             return SinkDenied(f"{self.place} does not accept who we are (401); {what}")
         if reply.status == 403:
             return SinkDenied(
-                f"{self.place}: a right is missing (403) for {request}: {reason}; docs/how-to/retention.md lists "
-                "the rights that retention needs"
+                f"{self.place}: a right is missing (403) for {request}: {reason}; docs/how-to/retention.md "
+                "lists the rights that retention needs"
             )
         if reply.status in RETRIED or reply.status > 504:
             return SinkUnavailable(f"{self.place} cannot do {request} now ({reply.status}): {reason}")

@@ -6,6 +6,7 @@ Only what is local is purged here, on the sink's own thread; servers are a matte
 from __future__ import annotations
 
 import time
+
 from toolog.counters import count
 from toolog.retention import Policies
 from toolog.sinks import Sink

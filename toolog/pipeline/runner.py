@@ -84,9 +84,9 @@ class SinkRunner(Loop):
     """Ships to one sink.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
-    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing to
-    ship and at the latest after twice that time, on this thread, because it uses the sink's own connection. A
-    batch waits no longer for more once
+    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
+    to ship and at the latest after twice that time, on this thread, because it uses the sink's own
+    connection. A batch waits no longer for more once
     ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 

@@ -21,11 +21,12 @@ from toolog.handler import stats
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.bell import Bell
 from toolog.shipper.chores import Chore, Chores
+from toolog.shipper.retention import purge_clusters
 from toolog.spool import Spool
 
 __all__ = ["CHORES", "Chore", "Event", "Shipper"]
 
-CHORES: list[Chore] = []
+CHORES: list[Chore] = [Chore("retention", lambda options: options.purge_every, purge_clusters)]
 """The chores of every shipper; a part of toolog that has one puts it here."""
 
 LARGE_BACKLOG = 10_000
