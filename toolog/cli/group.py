@@ -31,6 +31,7 @@ COMMANDS = {
     "convert": "Turn records into JSON lines, MessagePack or Parquet.",
     "ship": "Ship a spool to its sinks, as a process of its own.",
     "dead-letters": "List, send again or drop what sinks refused.",
+    "retention": "Show, apply and verify how long each sink keeps records.",
     "level": "Change the level of a running process.",
     "doctor": "Tell what is and is not instrumented in this environment, and why.",
     "bench": "Measure on this machine what recording costs.",

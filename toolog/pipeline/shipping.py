@@ -18,13 +18,14 @@ from typing import Any
 from toolog import sinks
 from toolog.counters import contain, count
 from toolog.errors import SpoolError
+from toolog.expiry.local import with_file_limits
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
 from toolog.pipeline.letters import settle
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet
-from toolog.pipeline.purge import purge, with_file_limits
+from toolog.pipeline.purge import purge
 from toolog.pipeline.runner import SinkRunner
 from toolog.sinks import Delivery, Sink
 from toolog.sinks.file import FileSink
