@@ -19,7 +19,23 @@ from toolog.sinks.base import JSON, MSGPACK
 from toolog.sinks.search.document import encode, from_search, lighten, to_search
 from toolog.sinks.search.shapes import FIELDS, FLAT
 
-ODD_KEYS = ["", " ", "\n", ".", "..", "a..b", ".a", "a.", "a.b", "a\x00b", "%", "%2E", "100%", "a%20b", "日本"]
+ODD_KEYS = [
+    "",
+    " ",
+    "\n",
+    ".",
+    "..",
+    "a..b",
+    ".a",
+    "a.",
+    "a.b",
+    "a\x00b",
+    "%",
+    "%2E",
+    "100%",
+    "a%20b",
+    "日本",
+]
 STAMP = "2026-11-30T12:00:00.123456Z"
 
 names = st.one_of(st.sampled_from(ODD_KEYS), st.text(max_size=8).filter(lambda text: text.isprintable()))
@@ -31,7 +47,9 @@ scalars = st.one_of(
     st.text(max_size=30).filter(lambda text: not any("\ud800" <= sign <= "\udfff" for sign in text)),
 )
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3), max_leaves=8
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=8,
 )
 objects = st.dictionaries(names, values, max_size=4)
 texts = st.text(max_size=20).filter(lambda text: not any("\ud800" <= sign <= "\udfff" for sign in text))
@@ -78,7 +96,9 @@ calls = st.builds(
             "masked": st.dictionaries(names, st.integers(1, 9), max_size=2),
             "truncated": st.dictionaries(names, st.just({"size": 5}), max_size=2),
             "evaluation": st.none()
-            | with_more(scores=st.dictionaries(names, st.floats(0, 1)), details=objects, passed=st.booleans()),
+            | with_more(
+                scores=st.dictionaries(names, st.floats(0, 1)), details=objects, passed=st.booleans()
+            ),
             "attempts": st.lists(
                 st.fixed_dictionaries(
                     {"started": st.just(STAMP), "duration_ms": st.just(1), "status": st.just("timeout")},
@@ -193,7 +213,9 @@ def test_host() -> None:
 def test_error() -> None:
     """``error.stack`` is ``error.stack_trace``, also in attempts; what is not known stands under ``other``."""
     error = {"type": "KeyError", "message": "x", "stack": "a\nb", "stack_trace": "not ours"}
-    attempts = [{"started": STAMP, "duration_ms": 1, "status": "timeout", "error": {"type": "T", "stack": "c"}}]
+    attempts = [
+        {"started": STAMP, "duration_ms": 1, "status": "timeout", "error": {"type": "T", "stack": "c"}}
+    ]
     document = to_search(documents.call(1, error=error, attempts=attempts))
     assert document["error"] == {
         "type": "KeyError",
@@ -322,7 +344,9 @@ def test_lighter_documents() -> None:
         unknown=["u" * 3000],
     )
     data = ormsgpack.packb(record)
-    sizes = [len(lighten(data, MSGPACK, texts, items)) for texts, items in ((2048, 1000), (256, 100), (64, 10))]
+    sizes = [
+        len(lighten(data, MSGPACK, texts, items)) for texts, items in ((2048, 1000), (256, 100), (64, 10))
+    ]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 10_000
     back = from_search(orjson.loads(lighten(data, MSGPACK, 64, 10)))

@@ -81,9 +81,7 @@ def test_missing_items_are_tried_again(
     assert len(streams.ids()) == 30
 
 
-def test_an_answer_in_another_order(
-    make_sink: MakeSink, search_proxy: SearchProxy, streams: Cluster
-) -> None:
+def test_an_answer_in_another_order(make_sink: MakeSink, search_proxy: SearchProxy, streams: Cluster) -> None:
     """Items are settled by their id, whatever their order, and items of others are not ours."""
     sink = make_sink()
     sink.connect()

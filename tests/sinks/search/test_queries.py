@@ -23,7 +23,9 @@ QUERY = re.compile(r"^### (.+)\n(?:(?!###).*\n)*?```json\nPOST .*/_search\n((?:.
 OTHER_TRACE = "1af7651916cd43dd8448eb211c80319d"
 
 CALLS = [
-    documents.call(1, tool_name="pay", duration_ms=10, session_id="order-1001", input={"order": {"id": "o-1"}}),
+    documents.call(
+        1, tool_name="pay", duration_ms=10, session_id="order-1001", input={"order": {"id": "o-1"}}
+    ),
     documents.call(2, tool_name="pay", duration_ms=30, session_id="order-1001", tags={"customer": "c-7"}),
     documents.call(3, tool_name="pay", duration_ms=1000, trace_id=OTHER_TRACE),
     documents.call(4, tool_name="search", duration_ms=5, input={"query": "red shoes", "limit": 10}),

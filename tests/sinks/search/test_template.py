@@ -108,9 +108,7 @@ def test_without_the_right_it_goes_on(
     forbidden = b'{"error":{"type":"security_exception","reason":"no permissions"},"status":403}'
     from tests.services.faults import Status
 
-    proxy.add(
-        Status(403, forbidden), times=None, where=lambda one: one.path.startswith("/_index_template")
-    )
+    proxy.add(Status(403, forbidden), times=None, where=lambda one: one.path.startswith("/_index_template"))
     sink = make_sink(hosts=[proxy.url])
     sink.connect()
     assert sink.write(batch([documents.call(1)])) is None
@@ -181,7 +179,13 @@ def test_any_number_of_arguments_adds_no_field(make_sink: MakeSink, streams: Clu
 @pytest.mark.parametrize(
     "values",
     [
-        [{"output": "ok"}, {"output": {"a": 1}}, {"output": [1]}, {"output": {"a": {"b": 2}}}, {"output": None}],
+        [
+            {"output": "ok"},
+            {"output": {"a": 1}},
+            {"output": [1]},
+            {"output": {"a": {"b": 2}}},
+            {"output": None},
+        ],
         [{"input": {"day": "2020-06-09"}}, {"input": {"day": "-"}}],
         [{"input": {"": 1, " ": 2, ".": 3, "a..b": 4, "a": 5, "a.b": 6, "x\x00y": 7}}],
         [{"input": {"a": 1, "a.b": 2}}, {"input": {"a": {"b": 1}}}],
