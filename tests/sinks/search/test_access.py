@@ -139,7 +139,7 @@ def test_an_authority_that_is_not_known(
     """A certificate of an unknown authority is not trusted; the message says what to give; then it works."""
     proxy = make_search_proxy(tls=True)
     file = tmp_path / "ca.pem"
-    with pytest.raises(SinkDenied, match="is not trusted.*ca_certs.*ssl_assert_fingerprint"):
+    with pytest.raises(SinkDenied, match=r"is not trusted.*ca_certs.*ssl_assert_fingerprint"):
         make_sink(type=client, hosts=[proxy.url]).connect()
     sink = make_sink(type=client, hosts=[proxy.url], ca_certs=str(file))
     with pytest.raises(SinkDenied, match=r"ca\.pem cannot be used: No such file"):
