@@ -31,7 +31,7 @@ from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
@@ -120,6 +120,7 @@ class SinkRunner(Loop):
         self._most_in_hand = most_in_hand
         self._purged_at = 0.0
         self._sink: Sink | None = None
+        self._is_done: Callable[[], bool] = lambda: False
         self._call = ""  # what is being asked of the sink now, and since when
         self._called_at = 0.0
 
@@ -159,6 +160,7 @@ class SinkRunner(Loop):
     def work_here(self, is_done: Callable[[], bool]) -> None:
         """Ship on the calling thread until ``is_done``: where no thread can be started."""
         self.hurry = True
+        self._is_done = is_done
         try:
             while not is_done():
                 self._round()
@@ -166,6 +168,7 @@ class SinkRunner(Loop):
             pass
         finally:
             self.hurry = False
+            self._is_done = lambda: False
 
     def pending(self) -> int:
         """Return how many records the sink has not acknowledged."""
@@ -279,15 +282,21 @@ class SinkRunner(Loop):
                 spool.ack(_NO_FRAME, state)
 
     def _send_next(self, batch: Batch) -> None:
+        assert self._sink is not None
+        pace: Pace | None = getattr(self._sink, "pace", None)
+        if pace is not None:
+            self._wait_for(pace)
         if self.stopping:
             raise Stopped
         part = batch.open[0]
+        most = (None if pace is None else pace.take) or len(part)
         if self.breaker.is_open:
-            if len(part) > PROBE and not hasattr(self._sink, "plan"):
-                batch.open[0:1] = [part[:PROBE], part[PROBE:]]
-                part = batch.open[0]
+            if not hasattr(self._sink, "plan"):
+                most = min(most, PROBE)
             self.breaker.probing = True
-        assert self._sink is not None
+        if len(part) > most:
+            batch.open[0:1] = [part[:most], part[most:]]
+            part = batch.open[0]
         self.enter()
         if self.recalled:
             self.leave()
@@ -318,6 +327,13 @@ class SinkRunner(Loop):
         finally:
             self._end()
             self.leave()
+
+    def _wait_for(self, pace: Pace) -> None:
+        """Wait as long as the sink wants to be left alone."""
+        while not self.stopping and (rest := pace.wait()) > 0:
+            if self._is_done():
+                raise Stopped
+            self.idle(min(rest, _HURRIED_PAUSE))
 
     def _plan(self, records: list[SinkRecord]) -> None:
         """Let a sink that plans decide what it will make, and save that. Raises SinkUnavailable."""
