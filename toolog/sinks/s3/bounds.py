@@ -22,24 +22,26 @@ _MOST = 1024
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one object, as they are saved. ``levels`` are level numbers."""
+    """The bounds of one object, as they are saved: ``levels`` are level numbers, ``records`` how many."""
 
     key: str
     segment: str
     first: int
     last: int
     levels: tuple[int, ...]
+    records: int
 
     def to_state(self) -> list[Any]:
         """Return plain data."""
-        return [self.key, self.segment, self.first, self.last, list(self.levels)]
+        return [self.key, self.segment, self.first, self.last, list(self.levels), self.records]
 
     @classmethod
     def from_state(cls, state: Any) -> Bounds | None:
         """Return the bounds in plain data, or None for what is none."""
         try:
-            key, segment, first, last, levels = state
-            found = cls(str(key), str(segment), int(first), int(last), tuple(int(level) for level in levels))
+            key, segment, first, last, levels, records = state
+            numbers = tuple(int(level) for level in levels)
+            found = cls(str(key), str(segment), int(first), int(last), numbers, int(records))
         except (TypeError, ValueError):
             return None
         return found if names.is_segment(found.segment) and names.parse(found.key) else None
@@ -55,6 +57,11 @@ class Share:
     stored: bool = False
     rejected: dict[str, str] = field(default_factory=dict)
     again: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all the records for which the bounds were fixed."""
+        return len(self.records) == self.bounds.records
 
 
 class Ledger:
@@ -147,4 +154,5 @@ def _fix(records: Sequence[SinkRecord], prefix: str, form: str) -> list[Share]:
 def _bounds(segment: str, policy: str, group: Sequence[SinkRecord], prefix: str, form: str) -> Bounds:
     first, last = group[0].seq, group[-1].seq
     key = names.key(prefix, policy, segment, first, last, form)
-    return Bounds(key, segment, first, last, tuple(sorted({record.level for record in group})))
+    levels = tuple(sorted({record.level for record in group}))
+    return Bounds(key, segment, first, last, levels, len(group))

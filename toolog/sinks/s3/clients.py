@@ -24,11 +24,12 @@ def check_client(where: str) -> None:
         raise ConfigError(f"{where} needs boto3: pip install 'toolog[s3]'")
 
 
-def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink") -> Any:
+def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", *, attempts: int = 1) -> Any:
     """Return a new S3 client, with the secrets, profile files and roles as they are now.
 
-    ``options``: an Access, or a sink's options, of which those about the objects are not looked at. It tries
-    each request once: whoever calls it retries. No request is made yet. Raises ConfigError (boto3 is missing,
+    ``options``: an Access, or a sink's options, of which those about the objects are not looked at;
+    ``attempts``: how often it tries each request (whoever retries by himself wants one). No request is made
+    yet. Raises ConfigError (boto3 is missing,
     an option is wrong) and SinkDenied (a secret or profile is missing).
     """
     check_client(where)
@@ -45,7 +46,7 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink") 
     config = Config(
         connect_timeout=min(options.timeout, 10.0),
         read_timeout=options.timeout,
-        retries={"total_max_attempts": 1, "mode": "standard"},
+        retries={"total_max_attempts": attempts, "mode": "standard"},
         # Each object has a checksum that we compute ourselves; the library's own would be a second one.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",

@@ -64,7 +64,7 @@ class Fault:
     code: str = ""
 
 
-def code_of(error: BaseException) -> str:
+def code_of(error: BaseException | None) -> str:
     """Return the code that a server's answer carried, or ""."""
     response = getattr(error, "response", None)
     found = response.get("Error", {}).get("Code", "") if isinstance(response, dict) else ""

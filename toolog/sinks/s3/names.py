@@ -84,7 +84,7 @@ def invented_segment(stamp: str) -> str:
 
 
 def policy_prefix(prefix: str, policy: str) -> str:
-    """Return what all keys of one policy begin with: with a ``/`` at its end, as a lifecycle rule needs it."""
+    """Return what all keys of one policy begin with: with a ``/`` at its end, as a lifecycle rule needs."""
     start = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
     return f"{start}policy={quote(policy or NO_POLICY, safe='')}/"
 
