@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from toolog.counters import contain, count
 from toolog.errors import SinkRejected, SinkUnavailable
@@ -29,6 +29,7 @@ from toolog.pipeline.batch import Batch
 from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
+from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
 from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
@@ -43,35 +44,6 @@ _ALONE_TRIES = 3
 """How often a record that the sink breaks on is tried alone before it is a dead letter."""
 
 
-class Source(Protocol):
-    """What a runner reads from: the spool on disk, or what is held in memory. ``patience``: the longest that
-    its frames may wait for a full batch, in seconds."""
-
-    patience: float
-
-    @property
-    def state(self) -> dict[str, Any] | None:
-        """What the sink left in its cursor."""
-
-    def read(self, max_records: int = ..., max_bytes: int = ...) -> list[Frame]:
-        """Return the next frames."""
-
-    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
-        """Acknowledge a frame and all before it."""
-
-    def forget(self) -> None:
-        """Return to the cursor."""
-
-    def in_hand(self) -> int:
-        """Return how many bytes of the disk cannot be freed because of what was read."""
-
-    def urgent(self) -> bool:
-        """Return whether something waits here for which another source's batch should not go on waiting."""
-
-    def pending(self) -> int:
-        """Return how many records are not acknowledged."""
-
-
 class Stopped(Exception):
     """The runner was told to stop while it had something in hand; that stays in the spool."""
 
@@ -84,8 +56,9 @@ class SinkRunner(Loop):
     """Ships to one sink.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
-    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds between two batches, on
-    this thread, because it uses the sink's own connection. A batch waits no longer for more once
+    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
+    to ship and at the latest after twice that time, on this thread, because it uses the sink's own
+    connection. A batch waits no longer for more once
     ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 
@@ -118,7 +91,8 @@ class SinkRunner(Loop):
         self._purge = purge
         self._purge_every = purge_every
         self._most_in_hand = most_in_hand
-        self._purged_at = 0.0
+        self._purge_due = 0.0
+        self._purge_latest = time.monotonic() + purge_every
         self._sink: Sink | None = None
         self._is_done: Callable[[], bool] = lambda: False
         self._call = ""  # what is being asked of the sink now, and since when
@@ -180,13 +154,15 @@ class SinkRunner(Loop):
             self._close()
         if self._sink is None and not self._connect():
             return
+        if time.monotonic() >= self._purge_latest:  # records without a pause must not keep old ones for ever
+            self._purge_now()
         for source in self._sources:
             self.recalled = False
             frames = self._gather(source)
             if frames:
                 self._deliver(source, frames)
                 return
-        if time.monotonic() - self._purged_at >= self._purge_every:
+        if time.monotonic() >= self._purge_due:
             self._purge_now()
         self.idle(_POLL)
 
@@ -432,7 +408,8 @@ class SinkRunner(Loop):
             self.idle(min(rest, _HURRIED_PAUSE))
 
     def _purge_now(self) -> None:
-        self._purged_at = time.monotonic()
+        now = time.monotonic()
+        self._purge_due, self._purge_latest = now + self._purge_every, now + 2 * self._purge_every
         assert self._sink is not None
         self.enter()
         try:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from toolog.errors import ConfigError, SinkDenied, nearest, unknown_key
 from toolog.sinks.base import COMMON_OPTIONS
 from toolog.sinks.search.document import LEAF_BYTES
+from toolog.sinks.search.lifecycles import check_lifecycle
 from toolog.sinks.search.names import NAMESPACE, check_namespace
 from toolog.sinks.secret import Secret, resolve_secret
 from toolog.units import parse_duration, parse_size
@@ -31,7 +32,8 @@ class SearchOptions:
 
     At most one of ``api_key`` (the encoded key, or its id and secret), ``basic_auth`` (``user:password``, or
     user and password) and ``bearer_auth`` is set. ``timeout`` is in seconds, ``leaf_bytes`` in bytes of
-    UTF-8.
+    UTF-8. ``lifecycle`` is the engine that lets go of old records: the sink never deletes, `toolog.expiry`
+    does.
     """
 
     hosts: tuple[str, ...]
@@ -46,6 +48,7 @@ class SearchOptions:
     timeout: float = TIMEOUT
     http_compress: bool = False
     namespace: str = NAMESPACE
+    lifecycle: str = ""
     leaf_bytes: int = LEAF_BYTES
 
     @classmethod
@@ -79,6 +82,7 @@ class SearchOptions:
             timeout=parse_duration(given.get("timeout", TIMEOUT), f"timeout of {where}"),
             http_compress=given.get("http_compress", False),
             namespace=check_namespace(given.get("namespace", NAMESPACE), f"namespace of {where}"),
+            lifecycle=check_lifecycle(given.get("lifecycle"), dialect, where),
             leaf_bytes=parse_size(given.get("leaf_bytes", LEAF_BYTES), f"leaf_bytes of {where}"),
         )
         options._check()

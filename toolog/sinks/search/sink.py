@@ -26,8 +26,9 @@ class ElasticsearchSink:
     ``hosts`` (needed), ``api_key``, ``basic_auth``, ``bearer_auth``, ``ca_certs``, ``verify_certs``,
     ``ssl_assert_fingerprint``, ``timeout`` (seconds) and ``http_compress`` mean what they mean for the
     client. ``leaf_bytes``: how long a leaf of arguments and results may be, in bytes of UTF-8. ``dialect``:
-    whose client is used, ``"elasticsearch"`` or ``"opensearch"``. Raises ConfigError for a wrong option or a
-    client that is not installed.
+    whose client is used, ``"elasticsearch"`` or ``"opensearch"``. ``lifecycle``: who lets go of old records
+    there (``"data_stream"``, ``"ilm"``, ``"ism"``, ``"toolog"``), for ``toolog retention``. Raises
+    ConfigError for a wrong option or a client that is not installed.
     """
 
     batch = BatchLimits(max_records=4000, max_bytes=8 * 1024 * 1024, max_age=1.0)
@@ -47,6 +48,7 @@ class ElasticsearchSink:
         timeout: float | str = TIMEOUT,
         http_compress: bool = False,
         namespace: str = NAMESPACE,
+        lifecycle: str | None = None,
         leaf_bytes: int | str = LEAF_BYTES,
         dialect: str | None = None,
     ) -> None:
@@ -62,6 +64,7 @@ class ElasticsearchSink:
             "timeout": timeout,
             "http_compress": http_compress,
             "namespace": namespace,
+            "lifecycle": lifecycle,
             "leaf_bytes": leaf_bytes,
             "dialect": self.kind if dialect is None else dialect,
         }
