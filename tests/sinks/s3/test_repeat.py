@@ -14,7 +14,7 @@ from typing import Any
 
 import ormsgpack
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.sinks.s3.conftest import Archive
@@ -155,6 +155,7 @@ FORMS: list[dict[str, Any]] = [{}, {"format": "jsonl", "prefix": "other"}, {"com
 
 
 @given(st.lists(steps, min_size=2, max_size=9), st.integers(0, 2))
+@example([("append", 0, [10] * 11 + [40]), ("ship", 9, 3, 2)], 0)
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_each_record_is_in_one_object(archive: Archive, life: list[tuple[Any, ...]], form: int) -> None:
     """In every history of appending, shipping, dying, changed settings and giving up, nothing is lost and
