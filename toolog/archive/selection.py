@@ -39,6 +39,7 @@ class Question:
     since: str | None = None
     instance: str | None = None
     until: str | None = None
+    hold: str | None = None
     limit: int = 100
 
 
@@ -77,7 +78,7 @@ def ask(
         return held.calls(
             text=question.text, tool=question.tool, status=question.status, session=question.session,
             level=question.level, since=question.since, instance=question.instance, until=question.until,
-            limit=question.limit,
+            hold=question.hold, limit=question.limit,
         )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FOUND_NOTHING = 1
 FOUND_FAULTS = 1
+NO_ANSWER = 3
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -34,6 +34,7 @@ _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, s
 @filter_options
 @click.option("--instance", metavar="ID", help="Only calls of this tool instance.")
 @click.option("--until", metavar="WHEN", help="Only before then.")
+@click.option("--hold", metavar="GLOB", help="Only calls with a tag `hold` like this; '*' for all of them.")
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(1), help="How many calls.")
 @click.option("--sql", metavar="SELECT", help="Ask in SQL instead; nothing can be changed by it.")
 @click.option("--s3", "address", metavar="ADDRESS", help="Ask an archive: s3://bucket/prefix.")
@@ -51,6 +52,7 @@ def command(
     since: str | None,
     instance: str | None,
     until: str | None,
+    hold: str | None,
     limit: int,
     sql: str | None,
     address: str | None,
@@ -77,7 +79,7 @@ def command(
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
     if sql is not None:
-        filters = (text, tool, status, session, level, since, instance, until)
+        filters = (text, tool, status, session, level, since, instance, until, hold)
         if any(value is not None for value in filters):
             raise click.UsageError("--sql stands alone: put the filters into its WHERE", ctx)
         if address is not None:
@@ -87,7 +89,7 @@ def command(
     else:
         asked: dict[str, Any] = {
             "text": text, "tool": tool, "status": status, "session": session, "level": level,
-            "since": since, "instance": instance, "until": until, "limit": limit,
+            "since": since, "instance": instance, "until": until, "hold": hold, "limit": limit,
         }  # fmt: skip
         if address is not None:
             if store_path is not None:

@@ -19,8 +19,8 @@ from toolog.cli.common import FOUND_FAULTS, json_option
 from toolog.errors import ConfigError
 
 if TYPE_CHECKING:
-    from toolog.cli.ship_output import Output
     from toolog.shipper import Shipper
+    from toolog.shipper.output import Output
 
 
 @click.command("ship", short_help="Ship a spool to its sinks, as a process of its own.")
@@ -65,10 +65,10 @@ def command(
       toolog ship /var/spool/toolog --config /etc/toolog.toml --metrics 9464
       toolog ship .toolog/spool --once --timeout '5 min'
     """
-    from toolog.cli.ship_output import Output
     from toolog.shipper import Shipper
     from toolog.shipper import metrics as figures
     from toolog.shipper.config import read_options
+    from toolog.shipper.output import Output
     from toolog.units import parse_duration
 
     if timeout is not None and not once:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from toolog.counters import contain, count
 from toolog.errors import SinkRejected, SinkUnavailable
@@ -29,9 +29,10 @@ from toolog.pipeline.batch import Batch
 from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
+from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
@@ -41,35 +42,6 @@ _POLL = 0.05
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
 """How often a record that the sink breaks on is tried alone before it is a dead letter."""
-
-
-class Source(Protocol):
-    """What a runner reads from: the spool on disk, or what is held in memory. ``patience``: the longest that
-    its frames may wait for a full batch, in seconds."""
-
-    patience: float
-
-    @property
-    def state(self) -> dict[str, Any] | None:
-        """What the sink left in its cursor."""
-
-    def read(self, max_records: int = ..., max_bytes: int = ...) -> list[Frame]:
-        """Return the next frames."""
-
-    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
-        """Acknowledge a frame and all before it."""
-
-    def forget(self) -> None:
-        """Return to the cursor."""
-
-    def in_hand(self) -> int:
-        """Return how many bytes of the disk cannot be freed because of what was read."""
-
-    def urgent(self) -> bool:
-        """Return whether something waits here for which another source's batch should not go on waiting."""
-
-    def pending(self) -> int:
-        """Return how many records are not acknowledged."""
 
 
 class Stopped(Exception):
@@ -84,8 +56,9 @@ class SinkRunner(Loop):
     """Ships to one sink.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
-    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds between two batches, on
-    this thread, because it uses the sink's own connection. A batch waits no longer for more once
+    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
+    to ship and at the latest after twice that time, on this thread, because it uses the sink's own
+    connection. A batch waits no longer for more once
     ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 
@@ -118,8 +91,10 @@ class SinkRunner(Loop):
         self._purge = purge
         self._purge_every = purge_every
         self._most_in_hand = most_in_hand
-        self._purged_at = 0.0
+        self._purge_due = 0.0
+        self._purge_latest = time.monotonic() + purge_every
         self._sink: Sink | None = None
+        self._is_done: Callable[[], bool] = lambda: False
         self._call = ""  # what is being asked of the sink now, and since when
         self._called_at = 0.0
 
@@ -159,6 +134,7 @@ class SinkRunner(Loop):
     def work_here(self, is_done: Callable[[], bool]) -> None:
         """Ship on the calling thread until ``is_done``: where no thread can be started."""
         self.hurry = True
+        self._is_done = is_done
         try:
             while not is_done():
                 self._round()
@@ -166,6 +142,7 @@ class SinkRunner(Loop):
             pass
         finally:
             self.hurry = False
+            self._is_done = lambda: False
 
     def pending(self) -> int:
         """Return how many records the sink has not acknowledged."""
@@ -177,13 +154,15 @@ class SinkRunner(Loop):
             self._close()
         if self._sink is None and not self._connect():
             return
+        if time.monotonic() >= self._purge_latest:  # records without a pause must not keep old ones for ever
+            self._purge_now()
         for source in self._sources:
             self.recalled = False
             frames = self._gather(source)
             if frames:
                 self._deliver(source, frames)
                 return
-        if time.monotonic() - self._purged_at >= self._purge_every:
+        if time.monotonic() >= self._purge_due:
             self._purge_now()
         self.idle(_POLL)
 
@@ -279,15 +258,21 @@ class SinkRunner(Loop):
                 spool.ack(_NO_FRAME, state)
 
     def _send_next(self, batch: Batch) -> None:
+        assert self._sink is not None
+        pace: Pace | None = getattr(self._sink, "pace", None)
+        if pace is not None:
+            self._wait_for(pace)
         if self.stopping:
             raise Stopped
         part = batch.open[0]
+        most = (None if pace is None else pace.take) or len(part)
         if self.breaker.is_open:
-            if len(part) > PROBE and not hasattr(self._sink, "plan"):
-                batch.open[0:1] = [part[:PROBE], part[PROBE:]]
-                part = batch.open[0]
+            if not hasattr(self._sink, "plan"):
+                most = min(most, PROBE)
             self.breaker.probing = True
-        assert self._sink is not None
+        if len(part) > most:
+            batch.open[0:1] = [part[:most], part[most:]]
+            part = batch.open[0]
         self.enter()
         if self.recalled:
             self.leave()
@@ -318,6 +303,13 @@ class SinkRunner(Loop):
         finally:
             self._end()
             self.leave()
+
+    def _wait_for(self, pace: Pace) -> None:
+        """Wait as long as the sink wants to be left alone."""
+        while not self.stopping and (rest := pace.wait()) > 0:
+            if self._is_done():
+                raise Stopped
+            self.idle(min(rest, _HURRIED_PAUSE))
 
     def _plan(self, records: list[SinkRecord]) -> None:
         """Let a sink that plans decide what it will make, and save that. Raises SinkUnavailable."""
@@ -416,7 +408,8 @@ class SinkRunner(Loop):
             self.idle(min(rest, _HURRIED_PAUSE))
 
     def _purge_now(self) -> None:
-        self._purged_at = time.monotonic()
+        now = time.monotonic()
+        self._purge_due, self._purge_latest = now + self._purge_every, now + 2 * self._purge_every
         assert self._sink is not None
         self.enter()
         try:

@@ -18,13 +18,14 @@ from typing import Any
 from toolog import sinks
 from toolog.counters import contain, count
 from toolog.errors import SpoolError
+from toolog.expiry.local import with_file_limits
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
 from toolog.pipeline.letters import settle
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet
-from toolog.pipeline.purge import purge, with_file_limits
+from toolog.pipeline.purge import purge
 from toolog.pipeline.runner import SinkRunner
 from toolog.sinks import Delivery, Sink
 from toolog.sinks.file import FileSink
@@ -114,7 +115,8 @@ class Shipping:
                 self._lock = self.outlet.spool.shipper_lock()
             self._other_ships = not self._lock.try_acquire()
         except SpoolError as error:
-            contain("lock", error)
+            if self.options.directory.is_dir():  # else somebody deleted it: then nothing is to be shipped
+                contain("lock", error, told=str(error))
             return
         if self._lock.held:
             self._begin_to_ship()

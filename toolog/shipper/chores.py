@@ -18,14 +18,14 @@ _LOOK_EVERY = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """One chore: its ``name``, how many seconds lie between two runs (``every``), and what is run.
+    """One chore: its ``name``, how many seconds lie between two runs (``every`` says it), and what is run.
 
     ``run`` is given the options that the shipper has then; it answers with a line to be told, or None. What
     it raises is counted and told, and it is tried again at the next turn.
     """
 
     name: str
-    every: float
+    every: Callable[[Options], float]
     run: Callable[[Options], str | None]
 
 
@@ -52,7 +52,7 @@ class Chores(Loop):
                 if options is None or self.stopping or time.monotonic() < self._due[chore.name]:
                     continue
                 self._run(chore, options)
-                self._due[chore.name] = time.monotonic() + chore.every
+                self._due[chore.name] = time.monotonic() + chore.every(options)
             self.idle(_LOOK_EVERY)
 
     def _run(self, chore: Chore, options: Options) -> None:
@@ -60,7 +60,8 @@ class Chores(Loop):
         try:
             line = chore.run(options)
         except Exception as error:
-            contain(f"chore {chore.name}", error)
+            told = str(error) if getattr(error, "tells", False) else None
+            contain(f"chore {chore.name}", error, told=told)
             return
         if line:
             self._tell(chore.name, line)

@@ -9,7 +9,6 @@ for.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from toolog.sinks.base import (
     SinkRecord,
     delivery,
 )
+from toolog.sinks.extras import is_installed
 
 __all__ = [
     "Answer",
@@ -39,16 +39,16 @@ __all__ = [
 
 BUILT_IN = {
     "console": "toolog.sinks.console:ConsoleSink",
+    "elasticsearch": "toolog.sinks.search:ElasticsearchSink",
     "file": "toolog.sinks.file:FileSink",
     "memory": "toolog.sinks.memory:MemorySink",
+    "opensearch": "toolog.sinks.search:OpenSearchSink",
     "s3": "toolog.sinks.s3.sink:S3Sink",
     "sqlite": "toolog.sinks.sqlite:SqliteSink",
 }
 """Type name -> dotted name of the sinks that come with toolog."""
 
 CLIENTS = {
-    "elasticsearch": "elasticsearch",
-    "opensearch": "opensearchpy",
     "otlp": "opentelemetry.exporter.otlp",
 }
 """Type names that are reserved for sinks of later releases -> the client library each one needs."""
@@ -68,7 +68,9 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
     if not isinstance(options, Mapping):
         if isinstance(options, Sink):
             return options
-        raise ConfigError(f"sink {name!r} is a table of options or a sink object, not {options!r}")
+        raise ConfigError(
+            f"sink {name!r} is a table of options or a sink object, not a {type(options).__name__}"
+        )
     kind = options.get("type", name)
     if not isinstance(kind, str):
         raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {kind!r}")
@@ -135,20 +137,11 @@ def _find(name: str, kind: str) -> Any:
 
 
 def _not_here(name: str, kind: str) -> ConfigError:
-    client = (
-        "" if _is_installed(CLIENTS[kind]) else f" (nor is its client here: pip install 'toolog[{kind}]')"
-    )
+    client = "" if is_installed(CLIENTS[kind]) else f" (nor is its client here: pip install 'toolog[{kind}]')"
     return ConfigError(
         f"sink {name!r}: this version of toolog does not ship to {kind!r} yet{client}; "
         f"it ships to {', '.join(sorted(BUILT_IN))} and to sinks of your own ('package.module:Class')"
     )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _load(dotted: str) -> Any:

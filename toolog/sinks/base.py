@@ -9,9 +9,10 @@ A sink writes batches of sealed (sanitized, serialized) records somewhere. It ha
   ``record_id`` once if it can.
 - ``close()`` writes what is buffered and lets go of everything. It may be called twice.
 
-Two more are optional: a sink that must know at its next start how far it came gives ``cursor_state()`` (plain
-data, saved with the spool's cursor after each acknowledged batch) and takes it back in ``restore(state)``,
-which is called once, after ``connect()`` and before the first ``write``.
+Some more are optional: a sink that must know at its next start how far it came gives ``cursor_state()``
+(plain data, saved with the spool's cursor after each acknowledged batch) and takes it back in
+``restore(state)``, which is called once, after ``connect()`` and before the first ``write``. A sink whose
+target may ask it to slow down has a ``pace`` (:class:`Pace`).
 
 So is a pair for a sink that must make the very same thing of the same records, whoever repeats it after a
 crash: ``plan(batch)`` decides what ``write(batch)`` will make, and answers whether ``cursor_state()`` must be
@@ -180,6 +181,17 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
+
+
+class Pace(Protocol):
+    """How much a sink takes now, and when; asked before each ``write``."""
+
+    @property
+    def take(self) -> int | None:
+        """How many records the next batch may have; None: as many as the batch limits say."""
+
+    def wait(self) -> float:
+        """Return for how many seconds the sink should be left alone."""
 
 
 @dataclass(frozen=True, slots=True)

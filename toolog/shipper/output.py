@@ -1,4 +1,4 @@
-"""What `toolog ship` prints: a quiet line for each event, JSON objects, or a progress bar on a terminal."""
+"""What a shipper prints: a quiet line for each event, JSON objects, or a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import click
+import orjson
 
-from toolog.cli.common import console, print_json
 from toolog.shipper import LARGE_BACKLOG, Event
 from toolog.sinks.lines import visible
 
@@ -53,12 +52,15 @@ class Output:
     def _print(self, name: str, text: str, figures: dict[str, object], *, err: bool = False) -> None:
         try:
             if self._as_json:
-                print_json({"event": name, "time": _now(), **figures})
+                line = orjson.dumps({"event": name, "time": _now(), **figures}, default=str)
+                sys.stdout.buffer.write(line + b"\n")
                 sys.stdout.flush()
             elif self._bar is not None:
                 self._bar.console.print(visible(text), markup=False)
             else:
-                click.echo(f"{_now()} {visible(text)}", err=err)
+                stream = sys.stderr if err else sys.stdout
+                stream.write(f"{_now()} {visible(text)}\n")
+                stream.flush()
         except OSError:  # nobody reads it any more: shipping matters more
             pass
 
@@ -78,6 +80,7 @@ class Output:
 
     def _draw(self, left: dict[str, int]) -> None:
         if self._bar is None:
+            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             self._bar = Progress(
@@ -85,7 +88,7 @@ class Output:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
-                console=console(err=True),
+                console=Console(stderr=True, highlight=False, emoji=False),
                 transient=True,
             )
             self._tasks = {}
