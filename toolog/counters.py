@@ -76,7 +76,8 @@ def contain(reason: str, error: BaseException | None = None, *, told: str | None
     """
     try:
         count("internal", reason=reason)
-        tell(reason, reason if error is None else f"{reason} ({told or type(error).__name__})")
+        said = told or ("" if error is None else type(error).__name__)
+        tell(reason, f"{reason} ({said})" if said else reason)
     except Exception:
         pass
 

@@ -39,7 +39,7 @@ COMMANDS = {
 
 # A closed pipe ends commands quietly, as it ends any Unix tool. Not these: the sockets and pipes of a program
 # or of a sink's client must give it an exception, not a signal.
-_PIPE_IS_THEIRS = {"run", "demo", "ship"}
+_PIPE_IS_THEIRS = {"run", "demo", "ship", "cat", "convert", "query", "retention"}
 
 
 class CommandGroup(click.Group):

@@ -161,7 +161,11 @@ class Outlet:
             return
         for segment in self.writer.take_deleted():
             frames = [frame for frame in frames_open(segment) if frame.offset >= passed(segment.name)]
-            contain("spool_deleted")
+            contain(
+                "spool_deleted",
+                told=f"a segment in {self.directory} was deleted while it was written to; what was not"
+                " shipped of it is written again",
+            )
             self.append_many([(frame.levelno, frame.serializer, frame.payload) for frame in frames])
 
     def _to_disk(self, frames: Sequence[Sealed]) -> Sequence[Sealed]:
@@ -229,6 +233,6 @@ def _sync(writer: SpoolWriter) -> bool:
     try:
         writer.sync()
     except SpoolError as error:
-        contain("sync", error)
+        contain("sync", error, told=str(error))
         return False
     return True

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from toolog.counters import contain, count
 from toolog.errors import SinkRejected, SinkUnavailable
@@ -29,6 +29,7 @@ from toolog.pipeline.batch import Batch
 from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
+from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
 from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
@@ -41,35 +42,6 @@ _POLL = 0.05
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
 """How often a record that the sink breaks on is tried alone before it is a dead letter."""
-
-
-class Source(Protocol):
-    """What a runner reads from: the spool on disk, or what is held in memory. ``patience``: the longest that
-    its frames may wait for a full batch, in seconds."""
-
-    patience: float
-
-    @property
-    def state(self) -> dict[str, Any] | None:
-        """What the sink left in its cursor."""
-
-    def read(self, max_records: int = ..., max_bytes: int = ...) -> list[Frame]:
-        """Return the next frames."""
-
-    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
-        """Acknowledge a frame and all before it."""
-
-    def forget(self) -> None:
-        """Return to the cursor."""
-
-    def in_hand(self) -> int:
-        """Return how many bytes of the disk cannot be freed because of what was read."""
-
-    def urgent(self) -> bool:
-        """Return whether something waits here for which another source's batch should not go on waiting."""
-
-    def pending(self) -> int:
-        """Return how many records are not acknowledged."""
 
 
 class Stopped(Exception):

@@ -115,7 +115,8 @@ class Shipping:
                 self._lock = self.outlet.spool.shipper_lock()
             self._other_ships = not self._lock.try_acquire()
         except SpoolError as error:
-            contain("lock", error)
+            if self.options.directory.is_dir():  # else somebody deleted it: then nothing is to be shipped
+                contain("lock", error, told=str(error))
             return
         if self._lock.held:
             self._begin_to_ship()

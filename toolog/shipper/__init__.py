@@ -33,6 +33,7 @@ LARGE_BACKLOG = 10_000
 """So many records in the spool are called a backlog: its progress is told."""
 _LOOK_EVERY = 0.2
 _COUNT_EVERY = 1.0
+_GRACE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,9 @@ class Shipper:
         self._chores.stop()
         self.pipeline.hasty = True
         self.pipeline.finish()
+        deadline = time.monotonic() + _GRACE
+        while self._chores.alive and time.monotonic() < deadline:
+            time.sleep(0.01)
         self.in_spool = self.pipeline.in_spool()
         left = sum(self.in_spool.values())
         figures = stats()
@@ -196,10 +200,10 @@ class Shipper:
 
     @property
     def hangs(self) -> bool:
-        """Whether a sink's thread is still inside its client, so that the process must be ended the hard
+        """Whether a thread of ours is still inside a client, so that the process must be ended the hard
         way.
         """
-        return any(runner.alive for runner in self.pipeline.shipping.runners)
+        return self._chores.alive or any(runner.alive for runner in self.pipeline.shipping.runners)
 
     # -- telling
 
