@@ -40,8 +40,8 @@ def _elasticsearch(options: SearchOptions) -> Any:
 
     _check_version("elasticsearch", elasticsearch.__version__, options)
     given: dict[str, Any] = {}
-    if options.api_key is not None:
-        given["api_key"] = options.api_key.read()
+    if (key := options.read_api_key()) is not None:
+        given["api_key"] = key
     if options.bearer_auth is not None:
         given["bearer_auth"] = options.bearer_auth.read()
     if (user := options.read_user()) is not None:
@@ -62,8 +62,8 @@ def _opensearch(options: SearchOptions) -> Any:
 
     _check_version("opensearch", opensearchpy.__version__, options)
     headers: dict[str, str] = {}
-    if options.api_key is not None:
-        headers["authorization"] = f"ApiKey {options.api_key.read()}"
+    if (key := options.read_api_key()) is not None:
+        headers["authorization"] = f"ApiKey {key}"
     if options.bearer_auth is not None:
         headers["authorization"] = f"Bearer {options.bearer_auth.read()}"
     tls = _tls(options)

@@ -101,10 +101,6 @@ class Wire:
         text = " ".join(str(cause) for cause in causes)
         if any(isinstance(cause, ssl.SSLError) for cause in causes) or names & {"TlsError", "SSLError"}:
             return self._untrusted(text)
-        if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
-            return SinkUnavailable(
-                f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
-            )
         if names & {"gaierror", "NameResolutionError"} or "Failed to resolve" in text:
             return SinkUnavailable(
                 f"{where}: the host name in {hosts} is not known to the name server; check hosts", tells=True
@@ -112,6 +108,10 @@ class Wire:
         if "ConnectionRefusedError" in names or "Connection refused" in text:
             return SinkUnavailable(
                 f"{where}: nothing listens at {hosts}; is the server up, and the port right?", tells=True
+            )
+        if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
+            return SinkUnavailable(
+                f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
             )
         if "SerializationError" in names:
             return SinkUnavailable(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
