@@ -1,4 +1,4 @@
-"""`toolog retention` as a user runs it: the example of the documentation, from the first record to the last."""
+"""`toolog retention` as a user runs it, and the example of the documentation from the first record on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.services.opensearch import OpenSearch
 from tests.services.seaweedfs import SeaweedFS
 from toolog import store
 from toolog.expiry.cluster import Cluster
-from toolog.sinks.search.options import SearchOptions
 from toolog.shipper import Shipper
 from toolog.shipper.config import read_options
+from toolog.sinks.search.options import SearchOptions
 from toolog.spool import Spool
 
 SECRET = "TESTS_S3_SECRET"
@@ -112,9 +112,13 @@ def test_a_config_file_stands_in_place_of_pyproject(old: Shell) -> None:
         "retention": {"INFO": {"keep": 60}},
     }
     (old.folder / "own.json").write_text(json.dumps(options))
-    (old.folder / "own.toml").write_text(
-        '[tool.toolog.sinks.other]\ntype = "sqlite"\npath = "other.db"\n[tool.toolog.retention.INFO]\nkeep = 60\n'
-    )
+    lines = [
+        "[tool.toolog.sinks.other]",
+        'type = "sqlite"',
+        'path = "other.db"',
+        "[tool.toolog.retention.INFO]",
+    ]
+    (old.folder / "own.toml").write_text("\n".join([*lines, "keep = 60"]))
     for name in ("own.json", "own.toml"):
         [plan] = old("retention", "plan", "--config", name, "--json").rows
         assert (plan["sink"], plan["policies"][0]["keep"]) == ("other", 60)

@@ -119,5 +119,5 @@ def test_limits_by_the_names_of_levels(table: dict[Any, Any], limits: list[tuple
     found = Policies.from_config(table, SINKS).limits("search")
     merged: dict[str, float] = {}
     for limit in found:
-        merged.update({level: limit.keep for level in limit.levels})
+        merged.update(dict.fromkeys(limit.levels, limit.keep))
     assert merged == {level: keep for names, keep in limits for level in names.split()}
