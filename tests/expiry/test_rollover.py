@@ -285,6 +285,18 @@ def test_a_record_that_arrives_during_a_purge_is_kept(field: Field) -> None:
     assert field.records("info") == {"r1", "r2"}
 
 
+def test_elasticsearchs_client_does_the_same(field: Field, search_proxy: SearchProxy) -> None:
+    """The engine needs nothing that only one of the two clients has."""
+    field.put("info", 90 * DAY)
+    field.roll("info")
+    field.put("info", 90 * DAY, tags={"hold": "case 4711"})
+    target = field.target(type="elasticsearch", lifecycle="toolog", hosts=[search_proxy.url])
+    assert look(target).drift != []
+    assert purge(target)[0] == 1
+    assert field.records("info") == {"r2"}
+    assert [piece.action for piece in look(target).pieces] == ["hold"]
+
+
 # -- troubles on the way
 
 

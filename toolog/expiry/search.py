@@ -59,8 +59,8 @@ class SearchTarget:
         if stream.name in self._known:
             return f"the policy {stream.policy!r} does not name this sink: {what} as it is"
         return (
-            f"no policy is named {stream.policy!r} any more: {what} alone, and its records stay until somebody "
-            "deletes them"
+            f"no policy is named {stream.policy!r} any more: {what} alone, and its records stay until "
+            "somebody deletes them"
         )
 
     def _changes(
