@@ -71,6 +71,11 @@ def code_of(error: BaseException | None) -> str:
     return str(found)
 
 
+def is_silence(error: BaseException | None) -> bool:
+    """Return whether a request ended because no answer came in time."""
+    return type(error).__name__ == "ReadTimeoutError"
+
+
 def explain(error: Exception, place: str) -> Fault:
     """Return what an error of boto3 means for a request to ``place`` (bucket, and server).
 

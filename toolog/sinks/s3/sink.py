@@ -7,6 +7,7 @@ whose answer was lost, before the cursor moved. Nothing is ever overwritten.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import time
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ from toolog.sinks.s3 import faults, names, objects
 from toolog.sinks.s3.bounds import Ledger, Share
 from toolog.sinks.s3.clients import check_client, connect_s3
 from toolog.sinks.s3.options import access, layout
+
+_SLOWEST = 8000
+"""Bytes a second: a line that carries less than this makes no headway."""
 
 
 class S3Sink:
@@ -80,6 +84,7 @@ class S3Sink:
         self._shares: list[Share] = []
         self._tried: set[str] = set()
         self._packed: tuple[Share, objects.Packed] | None = None  # of the object that failed last
+        self._more_time = 0.0  # seconds beyond the timeout that the next request gets
         self._own_segment = ""
         self._own_records = 0
 
@@ -176,14 +181,18 @@ class S3Sink:
         """Put an object; return how many of its records stood in the bucket already."""
         key = share.bounds.key
         try:
-            if self._put_new(key, packed):
-                return 0
-            if self._is_same(key, packed, or_trust=share.is_whole):
-                return packed.records
-            return self._put_rest(key, share.records, packed)
-        except SinkUnavailable:
-            self._tried.add(key)
+            is_new = self._put_new(key, packed)
+        except SinkUnavailable as error:
+            self._tried.add(key)  # it may have been stored all the same
+            if faults.is_silence(error.__cause__):
+                # What the system took over to send says nothing of how the line is.
+                self._more_time, self._client = len(packed.body) / _SLOWEST, None
             raise
+        if is_new:
+            return 0
+        if self._is_same(key, packed, or_trust=share.is_whole):
+            return packed.records
+        return self._put_rest(key, share.records, packed)
 
     def _put_rest(self, key: str, records: list[SinkRecord], packed: objects.Packed) -> int:
         """Put what is missing in another object that stands under the key; return how much is in that."""
@@ -203,9 +212,11 @@ class S3Sink:
         rest = objects.pack(missing, form, self._layout.compression_level)
         part = hashlib.blake2b("".join(one.record_id for one in missing).encode(), digest_size=4).hexdigest()
         second = names.with_part(key, part)
-        if not self._put_new(second, rest) and not self._is_same(second, rest):
+        if self._put_new(second, rest):
+            return packed.records - rest.records
+        if not self._is_same(second, rest):
             raise SinkUnavailable(f"{second} holds something else than what belongs there", tells=True)
-        return packed.records - rest.records
+        return packed.records
 
     # -- requests
 
@@ -259,7 +270,8 @@ class S3Sink:
     def _request(self, method: str, **arguments: Any) -> Any:
         """Make a request. Raises _Exists and SinkUnavailable; after some faults the next has a new client."""
         if self._client is None:
-            self._client = connect_s3(self._access, f"sink {self.name!r}")
+            access = dataclasses.replace(self._access, timeout=self._access.timeout + self._more_time)
+            self._client = connect_s3(access, f"sink {self.name!r}")
         try:
             return getattr(self._client, method)(Bucket=self._access.bucket, **arguments)
         except Exception as error:
