@@ -21,7 +21,7 @@ from toolog.errors import ConfigError
 from toolog.levels import NAMES
 from toolog.sinks import SinkRecord
 
-NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=2)
 
 
 def put(archive: Archive, found: list[dict[str, Any]], when: datetime, number: int = 1) -> None:
@@ -54,7 +54,7 @@ def a_day() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for number in range(400):
         kind = chance.choice([documents.call, documents.call, documents.failed, documents.started])
-        stamp = f"{NOW + timedelta(minutes=number):%Y-%m-%dT%H:%M:%S.%fZ}"
+        stamp = f"{NOON + timedelta(minutes=number):%Y-%m-%dT%H:%M:%S.%fZ}"
         fields = {
             "timestamp": stamp, "tool_name": chance.choice(["shop.find", "shop.pay", "bank.pay"]),
             "session_id": f"order-{number % 5}", "instance_id": f"i{number % 3}",
@@ -64,11 +64,16 @@ def a_day() -> list[dict[str, Any]]:
     return found
 
 
+def at(hour: int, zone: str = "Z") -> str:
+    """Return a time of that day."""
+    return f"{NOON:%Y-%m-%d}T{hour}:00:00{zone}"
+
+
 QUESTIONS = [
     {}, {"tool": "shop.*"}, {"tool": "shop.pay"}, {"tool": "[sb]*.pay"}, {"status": "failed"},
     {"status": "running"}, {"session": "order-3"}, {"instance": "i1"}, {"level": "ERROR"}, {"level": "debug"},
-    {"since": "2026-11-30T15:00:00Z"}, {"until": "2026-11-30T13:00:00Z"},
-    {"since": "2026-11-30T14:00:00+01:00", "until": "2026-11-30T14:00:00Z", "tool": "*pay"},
+    {"since": at(15)}, {"until": at(13)},
+    {"since": at(13, "+01:00"), "until": at(14), "tool": "*pay"},
     {"text": "shoes 39*"}, {"text": "refused", "session": "order-1"}, {"text": "nowhere"}, {"limit": 3},
 ]  # fmt: skip
 
@@ -85,7 +90,7 @@ def test_the_answers_are_the_stores(archive: Archive, tmp_path: Path) -> None:
     with store.open(tmp_path / "calls.db") as held:
         for start in range(0, len(day), 100):
             part = day[start : start + 100]
-            put(archive, part, NOW + timedelta(minutes=start), 1 + start // 100)
+            put(archive, part, NOON + timedelta(minutes=start), 1 + start // 100)
             held.write(as_stored(part))
         there = objects(archive)
         assert len(there) == 9
