@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.services.faults import Drop, Status, Truncate, Withhold
 from tests.services.opensearch import OpenSearch
+from tests.services.proxy import Delivery
+from tests.services.search_proxy import SearchProxy
 from toolog import expiry
 from toolog.expiry import Piece, SinkPlan, Target
 from toolog.expiry.cluster import Cluster
@@ -280,3 +283,99 @@ def test_a_record_that_arrives_during_a_purge_is_kept(field: Field) -> None:
     told: list[str] = []
     expiry.enforce(target, engine_saw, told.append, purge=True, now=now)
     assert field.records("info") == {"r1", "r2"}
+
+
+def test_elasticsearchs_client_does_the_same(field: Field, search_proxy: SearchProxy) -> None:
+    """The engine needs nothing that only one of the two clients has."""
+    field.put("info", 90 * DAY)
+    field.roll("info")
+    field.put("info", 90 * DAY, tags={"hold": "case 4711"})
+    target = field.target(type="elasticsearch", lifecycle="toolog", hosts=[search_proxy.url])
+    assert look(target).drift != []
+    assert purge(target)[0] == 1
+    assert field.records("info") == {"r2"}
+    assert [piece.action for piece in look(target).pieces] == ["hold"]
+
+
+# -- troubles on the way
+
+
+def is_delete(delivery: Delivery) -> bool:
+    """Whether a request deletes an index."""
+    return delivery.method == "DELETE"
+
+
+def is_search(delivery: Delivery) -> bool:
+    """Whether a request looks into an index."""
+    return delivery.path.endswith("/_search")
+
+
+def is_blocked(field: Field, index: str) -> bool:
+    """Whether nobody can write to an index."""
+    answer = field.cluster.get(f"/{index}/_settings/index.blocks.write?flat_settings=true")
+    return answer.get(index, {}).get("settings", {}).get("index.blocks.write") == "true"
+
+
+@pytest.mark.parametrize(
+    ("fault", "where"),
+    [
+        (Status(503), is_delete),
+        (Status(403), is_delete),
+        (Status(503), lambda delivery: is_search(delivery) and ".ds-" in delivery.path),
+        (Truncate(), is_search),
+        (Drop(), lambda delivery: delivery.path.endswith("/_block/write")),
+        (Withhold(), lambda delivery: delivery.path.endswith("/_block/write")),
+        (Status(200, b'{"_shards": {"total": 2, "successful": 1, "failed": 1}}'), is_search),
+        (
+            Status(200, b'{"_shards": {"total": 1, "successful": 1, "failed": 0}, "timed_out": true}'),
+            is_search,
+        ),
+    ],
+)
+def test_a_trouble_on_the_way_deletes_nothing(
+    field: Field, search_proxy: SearchProxy, fault: Any, where: Any
+) -> None:
+    """Whatever request fails, the records are there and can be written beside; the next purge does it all."""
+    field.put("info", 90 * DAY)
+    field.roll("info")
+    index = field.indices("info")[0]
+    target = field.target(hosts=[search_proxy.url])
+    plan = look(target)
+    search_proxy.add(fault, where=where)
+    told: list[str] = []
+    assert expiry.enforce(target, plan, told.append, purge=True, now=time.time()) is None
+    assert plan.trouble
+    assert field.records("info") == {"r1"}
+    search_proxy.clear()
+    assert not is_blocked(field, index)
+    assert purge(target)[0] == 1
+
+
+def test_a_deletion_whose_answer_is_lost_is_no_loss(field: Field, search_proxy: SearchProxy) -> None:
+    """The index is gone, the trouble is told, and the next purge goes on."""
+    field.put("info", 90 * DAY)
+    field.roll("info")
+    field.put("info", 60)
+    target = field.target(hosts=[search_proxy.url])
+    plan = look(target)
+    search_proxy.add(Withhold(), where=is_delete)
+    assert expiry.enforce(target, plan, lambda _: None, purge=True, now=time.time()) is None
+    assert search_proxy.url in plan.trouble
+    assert field.records("info") == {"r2"}
+    assert purge(target) == (0, [])
+
+
+def test_a_policy_of_another_sink_is_left_to_it(field: Field) -> None:
+    """Two sinks may share a cluster: what the other's policy holds is neither deleted nor called gone."""
+    field.put("error", 90 * DAY)
+    field.roll("error")
+    policies = Policies.from_config(
+        {"INFO": {"sinks": ["search"], "keep": "7 days"}, "ERROR": {"sinks": ["other"], "keep": "7 days"}},
+        ["search", "other"],
+    )
+    target = expiry.make_target("search", field.options, policies)
+    [note] = look(target).notes
+    assert "does not name this sink" in note
+    assert purge(target) == (0, [])
+    other = expiry.make_target("other", field.options, policies)
+    assert purge(other)[0] == 1

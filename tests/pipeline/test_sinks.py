@@ -320,6 +320,35 @@ def test_purge_runs_on_a_timer(make: Make) -> None:
     assert all(abs(time.time() - 7 * 86400 - before) < 60 for _, before in asked)
 
 
+def test_purge_runs_while_records_come_without_a_pause(make: Make) -> None:
+    """A sink that always has something to write is purged all the same, a little later."""
+    asked: list[float] = []
+    stop = threading.Event()
+
+    class Busy(Fickle):
+        batch = BatchLimits(max_records=10, max_age=0.01)
+
+        def purge(self, levels: list[str], before: float) -> int:
+            asked.append(before)
+            return 0
+
+    sink = Busy(name="one")
+    log, _ = make(sinks={"one": sink}, retention={"INFO": {"keep": "7 days"}}, purge_every=0.1)
+
+    def slowly(batch: Batch) -> None:
+        for _ in range(20):  # faster than they are written
+            log.info("more")
+        stop.wait(0.02)
+
+    sink.before = slowly
+    log.info("first")
+    deadline = time.monotonic() + 20
+    while len(asked) < 4 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    sink.before = lambda batch: None
+    assert len(asked) >= 4
+
+
 def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
     """What a sink says about its place stands on stderr, and not only the name of an error."""
     (tmp_path / "calls.db").write_text("no database")

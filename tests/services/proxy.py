@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import ssl
 import threading
 import time
@@ -183,7 +184,7 @@ class Proxy:
                 delivery.method,
                 URL(target, encoded=True),
                 headers=headers,
-                data=delivery.body if body is None else body,
+                data=io.BytesIO(delivery.body if body is None else body),  # bytes above 1 MB make it warn
                 allow_redirects=False,
                 skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             ) as answer:

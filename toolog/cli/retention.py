@@ -84,20 +84,16 @@ def command(
 def _targets(config: Path | None, only: Sequence[str]) -> list[Target]:
     """Return the targets of the configuration, or those of them that were asked for. Raises ConfigError."""
     from toolog.expiry import make_target
-    from toolog.profiles import handler_options
-    from toolog.retention import Policies
-    from toolog.settings.files import read_config
-    from toolog.settings.resolve import with_sink_defaults
+    from toolog.shipper.config import read_options
 
-    options = handler_options(None if config is None else read_config(config))
-    sinks = options["sinks"]
-    policies = Policies.from_config(options["retention"], sinks)
+    options = read_options(None, config)  # what is kept is what `toolog ship` would ship
+    sinks = options.sinks
     for name in only:
         if name not in sinks:
             guess = nearest(name, sinks)
             hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(sinks) or 'none'}"
             raise ConfigError(f"there is no sink {name!r}; {hint}")
-    return [make_target(name, with_sink_defaults(sinks[name]), policies) for name in only or sinks]
+    return [make_target(name, sinks[name], options.policies) for name in only or sinks]
 
 
 def _apply(

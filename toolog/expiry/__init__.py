@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolog.errors import SinkError
+from toolog.errors import ConfigError, SinkError
 from toolog.expiry.local import FileTarget, OwnTarget, StoreTarget
 from toolog.expiry.plan import Bounds, Change, Piece, SinkPlan, Term
 from toolog.expiry.target import Target, Tell
@@ -58,7 +58,7 @@ def look(target: Target, now: float) -> SinkPlan:
     """
     try:
         return target.examine(now)
-    except SinkError as error:
+    except (SinkError, ConfigError) as error:
         plan = target.blank()
         plan.trouble = str(error)
         return plan
@@ -75,6 +75,6 @@ def enforce(target: Target, plan: SinkPlan, tell: Tell, *, purge: bool, now: flo
     try:
         target.apply(plan, tell)
         return target.purge(now, tell) if purge else 0
-    except SinkError as error:
+    except (SinkError, ConfigError) as error:
         plan.trouble = str(error)
         return None

@@ -114,10 +114,12 @@ class FileTarget:
             plan.terms.append(Term(policy.name, policy.keep, path, bounds))
             if policy.keep is not None and age != policy.keep:
                 plan.notes.append(
-                    f"{policy.name} asks for {_days(policy.keep)}, but the file is kept for "
-                    f"{'ever' if age is None else _days(age)}: it holds the records of all its policies. "
-                    "A file sink of its own keeps them apart"
+                    f"{policy.name} asks for {_days(policy.keep)}, but these files are kept for "
+                    f"{'ever' if age is None else _days(age)}: max_age, or the longest keep of all policies, "
+                    "counts. A file sink of its own keeps them apart"
                 )
+        if self._sink.max_files:
+            plan.notes.append(f"max_files may delete sooner: only {self._sink.max_files} rotated files stay")
         plan.pieces += [self._piece(old, age, now) for old in self._sink.old_files()]
         return plan
 

@@ -56,6 +56,7 @@ class S3Target:
         self._prefix = str(options.get("prefix", ""))
         self._wanted: dict[str, int] = {}
         self._policies = policies.of_sink(name)
+        self._known = {self._key(policy.name) for policy in policies}
         for policy in self._policies:
             if policy.keep is not None:
                 self._wanted[self._key(policy.name)] = max(1, math.ceil(policy.keep / DAY))
@@ -96,7 +97,12 @@ class S3Target:
                 yield Change("remove", f"lifecycle rule {rule['ID']}", rule, None)
 
     def _is_left_over(self, rule: Mapping[str, Any]) -> bool:
-        """Whether a rule is ours, for this sink's keys, and no policy asks for it any more."""
+        """Whether a rule is ours, for this sink's keys, and no policy asks for it any more.
+
+        One of a policy that goes to another sink only is that sink's matter: it may be in this bucket.
+        """
+        if _prefix_of(rule) in self._known - {self._key(policy.name) for policy in self._policies}:
+            return False
         name, prefix = str(rule.get("ID", "")), _prefix_of(rule)
         shape = re.escape(self._start()) + "policy=[^/]+/"
         is_ours = name.startswith(OURS) and prefix is not None and re.fullmatch(shape, prefix)

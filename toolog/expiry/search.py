@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 from typing import Any
 
 from toolog.errors import SinkRejected, SinkUnavailable
@@ -28,6 +27,7 @@ class SearchTarget:
         self.options = SearchOptions.from_table(options, f"sink {name!r}")
         self._namespace = self.options.namespace
         self._policies = policies.of_sink(name)
+        self._known = {data_stream(policy.name, self._namespace) for policy in policies}
 
     def blank(self) -> SinkPlan:
         """Return a plan that says which sink this is."""
@@ -50,36 +50,42 @@ class SearchTarget:
                 bounds = engine.bounds(policy.keep)
                 plan.pieces += engine.pieces(stream, policy.keep, now)
             plan.terms.append(Term(policy.name, policy.keep, stream.name, bounds))
-        known = {term.target for term in plan.terms}
-        for stream in there.values():
-            if stream.name not in known:
-                plan.notes.append(
-                    f"no policy is named {stream.policy!r} any more: the data stream {stream.name} "
-                    f"({len(stream.indices)} indices) is left alone, and its records stay until somebody "
-                    "deletes them"
-                )
+        ours = {term.target for term in plan.terms}
+        plan.notes += [self._left_alone(stream) for stream in there.values() if stream.name not in ours]
         return plan
+
+    def _left_alone(self, stream: Stream) -> str:
+        what = f"the data stream {stream.name} ({len(stream.indices)} indices) is left"
+        if stream.name in self._known:
+            return f"the policy {stream.policy!r} does not name this sink: {what} as it is"
+        return (
+            f"no policy is named {stream.policy!r} any more: {what} alone, and its records stay until "
+            "somebody deletes them"
+        )
 
     def _changes(
         self, cluster: Cluster, engine: Engine, there: Mapping[str, Stream], notes: list[str]
     ) -> Iterator[Change]:
         """Yield what is not as it should be, and what must go: of this engine where records have no end, of
         every other engine everywhere, as two of them would delete by two rules.
+
+        A stream whose policy goes to another sink only is not looked at: that sink may be in this cluster.
         """
         wanted = {self._of(one.name, there): one.keep for one in self._policies}
+        gone = [stream for stream in there.values() if stream.name not in self._known]
         if engine.needs_template and any(keep is not None for keep in wanted.values()):
             yield from self._template(cluster)
         for stream, keep in wanted.items():
             if keep is not None:
                 yield from engine.changes(stream, keep)
-        for stream in {*wanted, *there.values()}:
+        for stream in (*wanted, *gone):
             if wanted.get(stream) is None:
                 yield from engine.withdrawal(stream)
         for other in LIFECYCLES[self.options.dialect]:
             if other == engine.name:
                 continue
             try:
-                for stream in sorted({*wanted, *there.values()}, key=attrgetter("name")):
+                for stream in (*wanted, *gone):
                     yield from list(engines.load(other, cluster).withdrawal(stream))
             except SinkRejected:  # this server has no such engine, so it has left nothing
                 pass

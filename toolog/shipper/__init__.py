@@ -211,7 +211,7 @@ class Shipper:
         self._tell(Event(name, text, figures))
 
     def _tell_chore(self, name: str, line: str) -> None:
-        self._say("chore", f"{name}: {line}", chore=name)
+        self._say("chore", f"{name}: {line}", chore=name, done=line)
 
     def _options(self) -> Options | None:
         return self.pipeline.options if self.is_shipping else None

@@ -84,7 +84,7 @@ class FileSink:
         self._code = FORMS[format]
         self._max_size = parse_size(max_size, f"max_size of {where}")
         self.rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
-        self._max_files = max_files
+        self.max_files = max_files
         self.max_age = parse_duration(max_age, f"max_age of {where}")
         self._compress = bool(compress)
         self._sync = bool(sync)
@@ -254,12 +254,12 @@ class FileSink:
         """Return the files that are too many or too old, held ones too; the sink need not be connected."""
         found = []
         files = sorted(self._rotated()) if self.path.parent.is_dir() else []
-        surplus = len(files) - self._max_files if self._max_files else 0
+        surplus = len(files) - self.max_files if self.max_files else 0
         for position, (_, path) in enumerate(files):
             with contextlib.suppress(FileNotFoundError):
                 facts = path.stat()
                 if position < surplus:
-                    why = f"more than max_files ({self._max_files})"
+                    why = f"more than max_files ({self.max_files})"
                 elif self._is_past_age(facts.st_mtime):
                     why = "past its age"
                 else:

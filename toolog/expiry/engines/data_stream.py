@@ -13,8 +13,10 @@ from toolog.expiry.cluster import is_as_wanted, write_time
 from toolog.expiry.engines.base import Engine, Stream
 from toolog.expiry.plan import DAY, Bounds, Change
 
-_AUTOMATIC = ((DAY, DAY / 24), (14 * DAY, DAY), (90 * DAY, 7 * DAY))
-"""Elasticsearch's own rollover by age (``max_age=auto``): retention up to -> an index is so old at most."""
+_AUTOMATIC = ((14 * DAY, DAY), (90 * DAY, 7 * DAY))
+"""Elasticsearch's own rollover by age (``max_age=auto``): retention up to -> an index is so old at most.
+Newer servers roll over hourly where the retention is a day or less.
+"""
 
 
 class DataStreamEngine(Engine):

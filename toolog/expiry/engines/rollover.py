@@ -101,8 +101,8 @@ class RolloverEngine(Engine):
         if index not in self._written(stream.name):
             return None  # another process was quicker, or it is the one being written
         piece, is_deleted = None, False
-        self.cluster.call("PUT", f"/{index}/_block/write")
         try:
+            self.cluster.call("PUT", f"/{index}/_block/write")
             [facts] = self._look(replace(stream, indices=(index,)))
             if facts.as_old_as < now - keep:
                 piece = self._past_age(stream, facts, keep, now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,8 +39,8 @@ def _elasticsearch(options: SearchOptions) -> Any:
 
     _check_version("elasticsearch", elasticsearch.__version__, options)
     given: dict[str, Any] = {}
-    if options.api_key is not None:
-        given["api_key"] = options.api_key.read()
+    if (key := options.read_api_key()) is not None:
+        given["api_key"] = key
     if options.bearer_auth is not None:
         given["bearer_auth"] = options.bearer_auth.read()
     if (user := options.read_user()) is not None:
@@ -62,8 +61,8 @@ def _opensearch(options: SearchOptions) -> Any:
 
     _check_version("opensearch", opensearchpy.__version__, options)
     headers: dict[str, str] = {}
-    if options.api_key is not None:
-        headers["authorization"] = f"ApiKey {options.api_key.read()}"
+    if (key := options.read_api_key()) is not None:
+        headers["authorization"] = f"ApiKey {key}"
     if options.bearer_auth is not None:
         headers["authorization"] = f"Bearer {options.bearer_auth.read()}"
     tls = _tls(options)
@@ -87,6 +86,8 @@ def _tls(options: SearchOptions) -> dict[str, Any]:
         return {}
     given: dict[str, Any] = {"verify_certs": options.verify_certs, "ssl_show_warn": False}
     if options.ca_certs is not None:
+        import ssl  # 15 ms, and only with the clients, which need it anyway
+
         try:
             ssl.create_default_context(cafile=options.ca_certs)
         except OSError as error:  # ssl.SSLError is one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,15 +30,16 @@ TIMEOUT = 30.0
 class SearchOptions:
     """What a search sink was told, checked; ``where`` names it in errors.
 
-    At most one of ``api_key``, ``basic_auth`` (a secret ``user:password``, or user and secret) and
-    ``bearer_auth`` is set. ``timeout`` is in seconds, ``leaf_bytes`` in bytes of UTF-8.
-    ``lifecycle`` is the engine that lets go of old records: the sink never deletes, `toolog.expiry` does.
+    At most one of ``api_key`` (the encoded key, or its id and secret), ``basic_auth`` (``user:password``, or
+    user and password) and ``bearer_auth`` is set. ``timeout`` is in seconds, ``leaf_bytes`` in bytes of
+    UTF-8. ``lifecycle`` is the engine that lets go of old records: the sink never deletes, `toolog.expiry`
+    does.
     """
 
     hosts: tuple[str, ...]
     where: str
     dialect: Dialect = "elasticsearch"
-    api_key: Secret | None = None
+    api_key: Secret | tuple[str, Secret] | None = None
     basic_auth: Secret | tuple[str, Secret] | None = None
     bearer_auth: Secret | None = None
     ca_certs: str | None = None
@@ -71,7 +73,7 @@ class SearchOptions:
             hosts=_hosts(given.get("hosts"), where),
             where=where,
             dialect=dialect,
-            api_key=_secret(given, "api_key", where),
+            api_key=_pair(given.get("api_key"), f"api_key of {where}", "id", "key"),
             basic_auth=_basic_auth(given.get("basic_auth"), f"basic_auth of {where}"),
             bearer_auth=_secret(given, "bearer_auth", where),
             ca_certs=_ca_certs(given.get("ca_certs"), where),
@@ -107,6 +109,12 @@ class SearchOptions:
     def credentials(self) -> list[str]:
         """The names of the options that say who we are."""
         return [name for name in ("api_key", "basic_auth", "bearer_auth") if getattr(self, name) is not None]
+
+    def read_api_key(self) -> str | None:
+        """Return the encoded API key as it is now, or None when ``api_key`` is not set. Raises SinkDenied."""
+        if isinstance(self.api_key, tuple):
+            return base64.b64encode(f"{self.api_key[0]}:{self.api_key[1].read()}".encode()).decode()
+        return None if self.api_key is None else self.api_key.read()
 
     def read_user(self) -> tuple[str, str] | None:
         """Return user and password as they are now, or None when ``basic_auth`` is not set.
@@ -164,16 +172,21 @@ def _secret(given: Mapping[str, Any], name: str, where: str) -> Secret | None:
     return resolve_secret(given[name], f"{name} of {where}") if name in given else None
 
 
-def _basic_auth(value: Any, where: str) -> Secret | tuple[str, Secret] | None:
+def _pair(value: Any, where: str, first: str, second: str) -> Secret | tuple[str, Secret] | None:
+    """Return a secret, or a name and a secret."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
         if len(value) != 2 or not isinstance(value[0], str) or not value[0]:
-            raise ConfigError(f"{where} is a pair of user and password, or 'user:password'")
-        return value[0], resolve_secret(value[1], f"password in {where}")
+            raise ConfigError(f"{where} is a pair of {first} and {second}, or one text")
+        return value[0], resolve_secret(value[1], f"{second} in {where}")
+    return resolve_secret(value, where)
+
+
+def _basic_auth(value: Any, where: str) -> Secret | tuple[str, Secret] | None:
     if isinstance(value, str) and ":" not in value:
         raise ConfigError(f"{where} is 'user:password', or a pair of user and password")
-    return resolve_secret(value, where)
+    return _pair(value, where, "user", "password")
 
 
 def _ca_certs(value: Any, where: str) -> str | None:

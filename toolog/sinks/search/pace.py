@@ -2,9 +2,9 @@
 when it takes it.
 
 Unhurt, requests follow one another as fast as they are answered. A 429 brings the rate to a tenth of what it
-was in the last second, and again to half with each further one; each success raises it by a quarter, until
-it has passed the rate at which the trouble began. Requests get smaller with a 429 and when no answer came in
-time, and grow again; a 413 makes them smaller for good, because a limit of size does not pass.
+was in the last second, and each further one to half of that; a second in which all is taken raises it by
+half, until it has passed the rate at which the trouble began. Requests get smaller with a 429 and when no
+answer came in time, and grow again; a 413 makes them smaller for good: a limit of size does not pass.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ SLOWEST = 0.1
 """Requests a second."""
 _DROP = 0.1
 _HALF = 0.5
-_STEP = 1.25
-_WINDOW = 1.0
+_STEP = 1.5
+_GROWTH = 1.25
+_SECOND = 1.0
 _SMALLEST = 16 * 1024
 
 
@@ -43,6 +44,7 @@ class Pace:
         self._sent: deque[float] = deque(maxlen=1024)
         self._rate: float | None = None  # requests a second; None: as fast as they are answered
         self._full_rate = 0.0
+        self._changed_at = 0.0
 
     @property
     def lanes(self) -> int:
@@ -67,10 +69,10 @@ class Pace:
     def slow_down(self) -> None:
         """The server said 429: a tenth of the rate, then half of it with each further time."""
         self.shrink()
+        now = self._changed_at = self._clock()
         if self._rate is None:
-            now = self._clock()
-            recent = [moment for moment in self._sent if now - moment <= _WINDOW]
-            self._full_rate = max(len(recent) / _WINDOW, 1.0)
+            recent = [moment for moment in self._sent if now - moment <= _SECOND]
+            self._full_rate = max(len(recent) / _SECOND, 1.0)
             self._rate = self._full_rate * _DROP
         else:
             self._rate = max(SLOWEST, self._rate * _HALF)
@@ -86,8 +88,10 @@ class Pace:
     def speed_up(self) -> None:
         """A request was taken whole: one step back to full pace."""
         if self.records < RECORDS:
-            self.records = min(RECORDS, int(self.records * _STEP) + 1)
-        if self._rate is not None:
+            self.records = min(RECORDS, int(self.records * _GROWTH) + 1)
+        now = self._clock()
+        if self._rate is not None and now - self._changed_at >= _SECOND:
+            self._changed_at = now
             self._rate *= _STEP
             if self._rate >= self._full_rate:
                 self._rate = None

@@ -6,7 +6,6 @@ says what to look at; so is an answer that no search server gives. The texts quo
 
 from __future__ import annotations
 
-import ssl
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -99,12 +98,8 @@ class Wire:
         names = {type(cause).__name__ for cause in causes}
         names |= {base.__name__ for cause in causes for base in type(cause).__mro__}
         text = " ".join(str(cause) for cause in causes)
-        if any(isinstance(cause, ssl.SSLError) for cause in causes) or names & {"TlsError", "SSLError"}:
+        if names & {"TlsError", "SSLError"}:
             return self._untrusted(text)
-        if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
-            return SinkUnavailable(
-                f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
-            )
         if names & {"gaierror", "NameResolutionError"} or "Failed to resolve" in text:
             return SinkUnavailable(
                 f"{where}: the host name in {hosts} is not known to the name server; check hosts", tells=True
@@ -112,6 +107,10 @@ class Wire:
         if "ConnectionRefusedError" in names or "Connection refused" in text:
             return SinkUnavailable(
                 f"{where}: nothing listens at {hosts}; is the server up, and the port right?", tells=True
+            )
+        if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
+            return SinkUnavailable(
+                f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
             )
         if "SerializationError" in names:
             return SinkUnavailable(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
