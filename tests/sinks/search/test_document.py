@@ -211,7 +211,7 @@ def test_host() -> None:
 
 
 def test_error() -> None:
-    """``error.stack`` is ``error.stack_trace``, also in attempts; what is not known stands under ``other``."""
+    """``error.stack`` is ``error.stack_trace``, in attempts too; what is not known is under ``other``."""
     error = {"type": "KeyError", "message": "x", "stack": "a\nb", "stack_trace": "not ours"}
     attempts = [
         {"started": STAMP, "duration_ms": 1, "status": "timeout", "error": {"type": "T", "stack": "c"}}

@@ -19,7 +19,7 @@ from toolog.record import stamp
 from toolog.sinks import create
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "search.md"
-QUERY = re.compile(r"^### (.+)\n(?:(?!###).*\n)*?```json\nPOST .*/_search\n((?:.*\n)*?)```", re.M)
+QUERY = re.compile(r"^### (.+)\n(?:(?!###).*\n)*?```http\nPOST .*/_search\n((?:.*\n)*?)```", re.M)
 OTHER_TRACE = "1af7651916cd43dd8448eb211c80319d"
 
 CALLS = [

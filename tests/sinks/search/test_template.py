@@ -10,6 +10,7 @@ import pytest
 
 from tests import documents
 from tests.services.access import Access, User
+from tests.services.faults import Status
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.contract import batch
 from tests.sinks.search.cluster import Cluster
@@ -106,8 +107,6 @@ def test_without_the_right_it_goes_on(
     make_sink().connect()  # somebody who may
     proxy = make_search_proxy()
     forbidden = b'{"error":{"type":"security_exception","reason":"no permissions"},"status":403}'
-    from tests.services.faults import Status
-
     proxy.add(Status(403, forbidden), times=None, where=lambda one: one.path.startswith("/_index_template"))
     sink = make_sink(hosts=[proxy.url])
     sink.connect()
@@ -122,11 +121,9 @@ def test_no_template_and_no_right_to_install_it(
 ) -> None:
     """Where nobody installed it and we may not, nothing is written: a cluster would make open mappings."""
     proxy = make_search_proxy()
-    from tests.services.faults import Status
-
     proxy.add(Status(403), times=None, where=lambda one: one.method == "PUT")
     sink = make_sink(hosts=[proxy.url])
-    with pytest.raises(SinkDenied, match="is not in effect for toolog-.*: it is not there"):
+    with pytest.raises(SinkDenied, match=r"is not in effect for toolog-.*: it is not there"):
         sink.connect()
     proxy.clear()
     sink.connect()
@@ -134,7 +131,7 @@ def test_no_template_and_no_right_to_install_it(
 
 
 def test_another_template_with_a_higher_priority(make_sink: MakeSink, streams: Cluster) -> None:
-    """A template of others that covers our streams with open mappings is noticed before anything is written."""
+    """A template of others that covers our streams with open mappings is noticed before a record is sent."""
     name = f"/_index_template/greedy-{streams.namespace}"
     body = {"index_patterns": [f"toolog-*-{streams.namespace}"], "priority": 900, "data_stream": {}}
     assert streams.ask("PUT", name, body)[0] == 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -87,6 +86,8 @@ def _tls(options: SearchOptions) -> dict[str, Any]:
         return {}
     given: dict[str, Any] = {"verify_certs": options.verify_certs, "ssl_show_warn": False}
     if options.ca_certs is not None:
+        import ssl  # 15 ms, and only with the clients, which need it anyway
+
         try:
             ssl.create_default_context(cafile=options.ca_certs)
         except OSError as error:  # ssl.SSLError is one

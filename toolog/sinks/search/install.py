@@ -31,7 +31,7 @@ def look_at(wire: Wire, options: SearchOptions) -> Server:
     Raises SinkUnavailable or SinkDenied when it is not there, or does not accept who we are.
     """
     reply = wire.request("GET", "/")
-    if reply.status == 403:  # one may write without `monitor`
+    if reply.status == 403 and reply.body:  # one may write without `monitor`
         return Server(options.dialect, (0, 0))
     if reply.status != 200:
         raise refusal(reply, "connecting", options)

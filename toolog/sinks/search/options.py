@@ -31,8 +31,9 @@ class SearchOptions:
     """What a search sink was told, checked; ``where`` names it in errors.
 
     At most one of ``api_key`` (the encoded key, or its id and secret), ``basic_auth`` (``user:password``, or
-    user and password) and ``bearer_auth`` is set. ``timeout`` is in seconds, ``leaf_bytes`` in bytes of UTF-8.
-    ``lifecycle`` is the engine that lets go of old records: the sink never deletes, `toolog.expiry` does.
+    user and password) and ``bearer_auth`` is set. ``timeout`` is in seconds, ``leaf_bytes`` in bytes of
+    UTF-8. ``lifecycle`` is the engine that lets go of old records: the sink never deletes, `toolog.expiry`
+    does.
     """
 
     hosts: tuple[str, ...]

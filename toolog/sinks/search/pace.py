@@ -2,9 +2,9 @@
 when it takes it.
 
 Unhurt, requests follow one another as fast as they are answered. A 429 brings the rate to a tenth of what it
-was in the last second, and to half of that with each further one; a second in which all is taken raises it by
-half, until it has passed the rate at which the trouble began. Requests get smaller with a 429 and when no answer came in
-time, and grow again; a 413 makes them smaller for good, because a limit of size does not pass.
+was in the last second, and each further one to half of that; a second in which all is taken raises it by
+half, until it has passed the rate at which the trouble began. Requests get smaller with a 429 and when no
+answer came in time, and grow again; a 413 makes them smaller for good: a limit of size does not pass.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def refusal(reply: Reply, doing: str, options: SearchOptions) -> SinkUnavailable
         given = options.credentials
         what = f"check {given[0]}" if given else "give api_key, basic_auth or bearer_auth"
         return SinkDenied(f"{where}: {hosts} does not accept who we are (401) when {doing}; {what}")
-    if status == 403:
+    if status == 403 and reason != NO_REASON:
         return SinkDenied(
             f"{where}: a right is missing (403) when {doing}: {reason}; writing needs create_doc and "
             f"auto_configure (or the data streams made before) on {stream_pattern(options.namespace)}"

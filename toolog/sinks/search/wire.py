@@ -6,7 +6,6 @@ says what to look at; so is an answer that no search server gives. The texts quo
 
 from __future__ import annotations
 
-import ssl
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -99,7 +98,7 @@ class Wire:
         names = {type(cause).__name__ for cause in causes}
         names |= {base.__name__ for cause in causes for base in type(cause).__mro__}
         text = " ".join(str(cause) for cause in causes)
-        if any(isinstance(cause, ssl.SSLError) for cause in causes) or names & {"TlsError", "SSLError"}:
+        if names & {"TlsError", "SSLError"}:
             return self._untrusted(text)
         if names & {"gaierror", "NameResolutionError"} or "Failed to resolve" in text:
             return SinkUnavailable(
