@@ -11,6 +11,7 @@ from toolog import errors
     ("child", "parent"),
     [
         (errors.ConfigError, errors.ToologError),
+        (errors.NotInstalled, errors.ConfigError),
         (errors.RecordInvalid, errors.SchemaError),
         (errors.CallDepthExceeded, errors.GuardError),
         (errors.CallDepthExceeded, RecursionError),

@@ -2,6 +2,7 @@
 
     ToologError
     ├── ConfigError                 a setting is wrong; raised at once, names the nearest right key
+    │   └── NotInstalled            it asks for what is not installed here
     ├── SchemaError                 a record and the schema disagree
     │   └── RecordInvalid           raised by ``toolog.validate(record)``
     ├── GuardError                  a check around a call said no
@@ -35,6 +36,10 @@ class ToologError(Exception):
 
 class ConfigError(ToologError):
     """A setting is wrong: says what, where it stood, and what would be right."""
+
+
+class NotInstalled(ConfigError):
+    """A setting asks for a library or a module that is not installed here."""
 
 
 class SchemaError(ToologError):

@@ -21,7 +21,7 @@ from toolog import counters
 from toolog.call import refresh_plans
 from toolog.context import is_ours
 from toolog.emit import cancel_first_record, is_opening
-from toolog.errors import ConfigError
+from toolog.errors import ConfigError, NotInstalled
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.life import Signals, living
@@ -61,7 +61,7 @@ class ToologHandler(logging.Handler):
     """
 
     def __init__(self, level: int | str = logging.NOTSET, **options: Any) -> None:
-        super().__init__(parse_level(level))
+        number = parse_level(level)
         self._given: dict[str, Any] = plain(options)
         capture = self._given.get("capture") or {}
         if not isinstance(capture, Mapping):
@@ -73,6 +73,7 @@ class ToologHandler(logging.Handler):
         self._options = pipeline_options(values)
         _refuse_clash(self._options)
         self._pipeline = Pipeline(self._options)
+        super().__init__(number)  # not before: `logging` flushes at exit whatever it knows of
         self._accept = self._pipeline.accept
         self._signals: Signals | None = None
         self._closed = False
@@ -221,7 +222,11 @@ def check_options(given: Mapping[str, Any]) -> None:
     values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
     options = pipeline_options(values)
     for name, table in options.sinks.items():
-        create(name, table)
+        try:
+            create(name, table)
+        except NotInstalled:
+            if options.ship != "none":
+                raise
 
 
 def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> ToologHandler:

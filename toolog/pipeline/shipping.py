@@ -17,7 +17,7 @@ from typing import Any
 
 from toolog import sinks
 from toolog.counters import contain, count
-from toolog.errors import SpoolError
+from toolog.errors import NotInstalled, SpoolError
 from toolog.expiry.local import with_file_limits
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
@@ -59,7 +59,11 @@ class Shipping:
             self._sinks[name] = table or given
             # Made once now, so that a wrong option is told to whoever configures; each thread makes its own
             # later.
-            self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
+            try:
+                self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
+            except NotInstalled:
+                if options.ship != "none":  # else it is needed by the process that ships alone
+                    raise
             if options.ship == "background" and outlet.spool is not None:
                 outlet.spool.reserve(name)
         self._readers: list[SpoolReader] = []

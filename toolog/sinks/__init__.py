@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.errors import ConfigError, NotInstalled, nearest, unknown_key
 from toolog.sinks.base import (
     COMMON_OPTIONS,
     Answer,
@@ -115,7 +115,8 @@ def _find(name: str, kind: str) -> Any:
         try:
             return _load(kind)
         except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigError(f"type of sink {name!r}: {kind!r} could not be imported: {error}") from error
+            wrong = NotInstalled if isinstance(error, ModuleNotFoundError) else ConfigError
+            raise wrong(f"type of sink {name!r}: {kind!r} could not be imported: {error}") from error
     for point in _entry_points():
         if point.name == kind:
             try:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 
-from toolog.errors import ConfigError
+from toolog.errors import NotInstalled
 
 
 def require(module: str, extra: str, where: str) -> None:
-    """Raise ConfigError, which says how to install it, when a client library is not there.
+    """Raise NotInstalled, which says how to install it, when a client library is not there.
 
     Nothing is imported: only whether it could be is looked up. ``where`` names who needs it.
     """
     if not is_installed(module):
-        raise ConfigError(f"{where} needs a client that is not installed: pip install 'toolog[{extra}]'")
+        raise NotInstalled(f"{where} needs a client that is not installed: pip install 'toolog[{extra}]'")
 
 
 def is_installed(module: str) -> bool:

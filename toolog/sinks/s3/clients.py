@@ -10,18 +10,18 @@ import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
-from toolog.errors import ConfigError, SinkDenied
+from toolog.errors import NotInstalled, SinkDenied
 from toolog.sinks.s3.options import ACCESS_KEYS, Access, access
 
 
 def check_client(where: str) -> None:
-    """Raise ConfigError, which says what to install, when boto3 is not there; nothing is imported."""
+    """Raise NotInstalled, which says what to install, when boto3 is not there; nothing is imported."""
     try:
         is_here = importlib.util.find_spec("boto3") is not None
     except (ImportError, ValueError):
         is_here = False
     if not is_here:
-        raise ConfigError(f"{where} needs boto3: pip install 'toolog[s3]'")
+        raise NotInstalled(f"{where} needs boto3: pip install 'toolog[s3]'")
 
 
 def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", *, attempts: int = 1) -> Any:
