@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -83,11 +83,7 @@ def ask(
             while chunk := list(islice(records, _CHUNK)):
                 held.write(chunk)
             read(one.size)
-        return held.calls(
-            text=question.text, tool=question.tool, status=question.status, session=question.session,
-            level=question.level, since=question.since, instance=question.instance, until=question.until,
-            hold=question.hold, limit=question.limit,
-        )  # fmt: skip
+        return held.calls(**asdict(question))
 
 
 def _parse(when: str, where: str) -> datetime:
