@@ -86,21 +86,14 @@ def test_query_asks_an_archive_as_it_asks_the_store(
     shell: Shell, archive: Archive, reached: dict[str, str]
 ) -> None:
     """The same filters give the same calls; without any the exit code is 1."""
-    for filters in (
-        (),
-        ("--status", "failed"),
-        ("--session", "order-1001"),
-        ("--level", "ERROR"),
-        ("declined",),
-    ):
-        words = ("query", *filters, "--json")
-        there = shell(*words, "--s3", f"s3://{archive.bucket}/calls", **reached)
-        here = shell(*words)
-        assert (there.code, here.code, there.err) == (0, 0, "")
-        assert by_id(there.rows) == by_id(here.rows)
-    done = shell("query", "nowhere", "--s3", f"s3://{archive.bucket}/calls", **reached)
+    address = f"s3://{archive.bucket}/calls"
+    words = ("query", "--status", "failed", "--level", "ERROR", "declined", "--json")
+    there, here = shell(*words, "--s3", address, **reached), shell(*words)
+    assert (there.code, here.code, there.err) == (0, 0, "")
+    assert by_id(there.rows) == by_id(here.rows)
+    assert there.rows
+    done = shell("query", "nowhere", "--s3", address, **reached)
     assert (done.code, done.out) == (1, "")
-    assert "order" in shell("query", "--s3", f"s3://{archive.bucket}/calls", **reached).out
 
 
 def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

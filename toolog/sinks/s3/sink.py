@@ -140,9 +140,7 @@ class S3Sink:
     def close(self) -> None:
         """Let go of the connection."""
         self._connected = False
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        self._drop_client()
 
     # -- a batch
 
@@ -186,7 +184,8 @@ class S3Sink:
             self._tried.add(key)  # it may have been stored all the same
             if faults.is_silence(error.__cause__):
                 # What the system took over to send says nothing of how the line is.
-                self._more_time, self._client = len(packed.body) / _SLOWEST, None
+                self._more_time = len(packed.body) / _SLOWEST
+                self._drop_client()
             raise
         if is_new:
             return 0
@@ -279,8 +278,14 @@ class S3Sink:
             if fault.code in faults.EXISTS:
                 raise _Exists from error
             if fault.stale:
-                self._client = None
+                self._drop_client()
             raise fault.error from error
+
+    def _drop_client(self) -> None:
+        """Let the next request have a client of its own, with the credentials as they are then."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
 
 class _Exists(Exception):
