@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +175,20 @@ def test_duckdb_reads_the_partitions(
     ).fetchall()
     errors = sum(one["level"] == "ERROR" for one in recorded)
     assert found == [("error", "2026-11-30", errors), ("info", "2026-11-30", len(recorded) - errors)]
+
+
+def test_long_work_shows_a_bar_on_a_terminal(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
+    """On a terminal there is a progress bar on stderr, and none in a pipe."""
+    (bare_shell.folder / "in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in recorded))
+    ours, theirs = pty.openpty()
+    command = [bare_shell.program, "convert", "in.jsonl", "out.msgpack"]
+    environment = {**bare_shell.environment, "TERM": "xterm"}
+    done = subprocess.run(
+        command, cwd=bare_shell.folder, env=environment, stderr=theirs, timeout=60, check=True
+    )
+    os.close(theirs)
+    shown = os.read(ours, 65536)
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"converting" in shown
+    assert bare_shell("convert", "in.jsonl", "out.msgpack").err == ""
