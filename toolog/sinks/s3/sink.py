@@ -129,13 +129,15 @@ class S3Sink:
         return names.is_segment(segment) and self._ledger.goes_on(segment, seq)
 
     def cursor_state(self) -> dict[str, Any]:
-        """Return the bounds of the objects that are under way, and the bucket that they are for."""
-        return {"bucket": self._access.place, "open": self._ledger.to_state()}
+        """Return the bounds of the objects that are under way."""
+        return {"open": self._ledger.to_state()}
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
-        """Take up the bounds that were fixed before the last process ended, unless for another bucket."""
-        if state and state.get("bucket") == self._access.place:
-            self._ledger.load(state.get("open"))
+        """Take up the bounds that were fixed before the last process ended.
+
+        Also where the bucket is another one by now: nothing stands there under these keys.
+        """
+        self._ledger.load(None if state is None else state.get("open"))
 
     def close(self) -> None:
         """Let go of the connection."""
