@@ -33,7 +33,7 @@ def test_dev_profile_records_and_shows_calls(tmp_path: Path) -> None:
 
 
 def test_prod_profile_is_that_of_the_documentation(tmp_path: Path) -> None:
-    """MessagePack, process durability, and two policies; that its sinks need to be told where is said at once."""
+    """MessagePack, process durability, two policies; that its sinks must be told where is said at once."""
     run(
         """
         import importlib.util
