@@ -18,7 +18,7 @@ import pytest
 from tests.services import s3_proxy as s3
 from tests.services.faults import Drop, Slow, Withhold
 from tests.services.s3_proxy import S3Proxy
-from tests.sinks.s3.conftest import SEGMENT, Archive, ids_of, record
+from tests.sinks.s3.bucket import SEGMENT, Archive, ids_of, record
 from toolog import counters
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks import Answer, SinkRecord
@@ -64,7 +64,8 @@ def test_the_server_is_told_what_was_asked_for(archive: Archive) -> None:
     assert head["StorageClass"] == "STANDARD_IA"
     assert head["ServerSideEncryption"] == "AES256"
     assert head["ContentType"] == "application/zstd"
-    assert head["Metadata"] == {"toolog-records": "20", "toolog-level": "20"}
+    notes = {"toolog-records": "20", "toolog-level": "20", "toolog-oldest": "2026-11-30T13:30:01.000000Z"}
+    assert head["Metadata"] == notes
     crc = zlib.crc32(archive.body(FIRST)).to_bytes(4, "big")
     assert head["ChecksumCRC32"] == base64.b64encode(crc).decode()
     tags = archive.client.get_object_tagging(Bucket=archive.bucket, Key=FIRST)["TagSet"]
@@ -239,15 +240,17 @@ def test_what_another_process_stored(archive: Archive) -> None:
     assert second.cursor_state()["open"] == []
 
 
-def test_bounds_are_for_one_bucket(archive: Archive) -> None:
-    """What was planned for another bucket is planned anew: there may never have been one of that name."""
+def test_bounds_hold_in_another_bucket(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """What was planned for a bucket that is not there, or by way of another address, goes where it can."""
     wrong = archive.sink(bucket="not-there")
     with pytest.raises(SinkDenied):
         wrong.write(batch())
-    sink = archive.sink(prefix="calls")
+    sink = archive.sink(prefix="calls", endpoint_url=s3_proxy.url)
     sink.restore(wrong.cursor_state())
     assert sink.write(batch()) is None
-    assert archive.list_keys() == [f"calls/{FIRST}"]
+    assert archive.list_keys() == [FIRST]
+    assert sink.write(batch(21, 30)) is None
+    assert archive.list_keys()[0] == "calls/" + names.key("", "info", SEGMENT, 21, 30, "msgpack")
 
 
 @pytest.mark.parametrize("state", [None, {}, {"inode": 7, "length": 9}, {"bucket": "x", "open": 5}])
@@ -255,10 +258,9 @@ def test_a_strange_state_is_no_state(archive: Archive, state: Any) -> None:
     """What another kind of sink left in the cursor, or nobody, is no plan."""
     sink = archive.sink()
     sink.restore(state)
-    sink.restore(
-        {"bucket": sink.cursor_state()["bucket"], "open": [["a"], 1, [FIRST, "no segment", 1, 2, [], 1]]}
-    )
-    assert sink.cursor_state()["open"] == []
+    assert sink.cursor_state() == {"open": []}
+    sink.restore({"open": [["a"], 1, [FIRST, "no segment", 1, 2, [], 1]]})
+    assert sink.cursor_state() == {"open": []}
     assert sink.write(batch()) is None
 
 
