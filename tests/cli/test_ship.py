@@ -340,3 +340,32 @@ def test_lines_for_people(tmp_path: Path) -> None:
     assert words[-1] == "40 records stored, 0 left in the spool"
     assert len(words) == 3
     assert not done.err
+
+
+def test_status_tells_what_is_left_and_who_ships(tmp_path: Path) -> None:
+    """--status counts for each sink what its policies give it, and changes nothing; the exit code is 1 while
+    nobody ships what is there.
+    """
+    write(tmp_path, 0, 20)
+    (tmp_path / "ship.toml").write_text(CONFIG)
+    shell = Shell(tmp_path)
+    words = ("ship", "spool", "--config", "ship.toml", "--status")
+    done = shell(*words, "--json")
+    assert done.code == 1
+    (found,) = done.rows
+    assert found["shipper"] is None
+    assert found["in_spool"] == {"out": 20, "store": 20}
+    assert found["dead_letters"] == {"out": 0, "store": 0}
+    assert (found["segments"], found["bytes"] > 2000) == (1, True)
+    assert len(waiting(tmp_path)) == 20
+    ship = Ship(tmp_path)
+    wait_until(lambda: not waiting(tmp_path) and not waiting(tmp_path, "store"), "everything to be shipped")
+    done = shell(*words)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0].endswith(f"process {ship.process.pid} ships it")
+    assert done.out.splitlines()[1:] == [
+        "out: 0 records to ship, 0 dead letters",
+        "store: 0 records to ship, 0 dead letters",
+    ]
+    assert shell(*words, "--once").code == 2
+    assert ship.end() == 0

@@ -39,14 +39,13 @@ class S3Object:
         except Exception as error:
             raise _told(error, self._reached) from error
 
-    def highest_level(self) -> int | None:
-        """Return the highest level number among its records, as was noted when it was stored, or None."""
+    def notes(self) -> dict[str, str]:
+        """Return what was noted with it when it was stored (see ``toolog.sinks.s3.objects``)."""
         try:
             head = self._client.head_object(Bucket=self._reached.bucket, Key=self.key)
         except Exception as error:
             raise _told(error, self._reached) from error
-        noted = head.get("Metadata", {}).get("toolog-level", "")
-        return int(noted) if noted.isdigit() else None
+        return {str(name): str(value) for name, value in head.get("Metadata", {}).items()}
 
 
 def is_address(place: str) -> bool:

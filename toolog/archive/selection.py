@@ -1,16 +1,18 @@
 """Questions to an archive: the same ones that the store takes, with the same answers.
 
 What may match is put into a store of its own in a temporary folder, in the order in which it came into the
-archive, and that one is asked. Whole objects are left out by what is known without reading them: the hour in
-their key (for ``until``), the time at which they were stored (for ``since``), and the highest level in them,
-noted when they were stored.
+archive, and that one is asked. Whole objects are left out by what is known without reading them: for
+``since`` the time at which they were stored, for ``until`` and ``level`` the policy and the hour in their
+key, and where these do not settle it, the oldest time and the highest level that were noted with the object.
+(The hour alone says too little: what a failing disk held up, or dead letters sent again, are older.)
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -23,13 +25,16 @@ from toolog.levels import NAMES, parse_level
 from toolog.store import filters
 
 SKEW = timedelta(hours=1)
-"""How far the clocks of writers and of the server may be apart before a record is missed."""
+"""How far a writer's clock may be ahead of the server's before a record is missed."""
+_AT_ONCE = 16
 _CHUNK = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The filters of a query, as the command line has them; None where one was not given."""
+    """The filters of a query, as the command line has them; None where one was not given. Raises ConfigError
+    for one that makes no sense.
+    """
 
     text: str | None = None
     tool: str | None = None
@@ -42,23 +47,26 @@ class Question:
     hold: str | None = None
     limit: int = 100
 
+    def __post_init__(self) -> None:
+        filters.build(level=self.level, since=self.since, until=self.until)
+        if self.status is not None:
+            filters.statuses(self.status)
+
 
 def select(objects: Sequence[S3Object], question: Question) -> list[S3Object]:
     """Return the objects that a question needs, in the order in which they were stored.
 
-    Raises ConfigError for a filter that makes no sense, SinkUnavailable.
+    Raises SinkUnavailable.
     """
     since = None if question.since is None else _parse(question.since, "since") - SKEW
-    until = None if question.until is None else _parse(question.until, "until") + SKEW
+    until = None if question.until is None else filters.moment(question.until, "until")
     least = None if question.level is None else parse_level(question.level)
-    found = [
-        one
-        for one in objects
-        if (since is None or datetime.fromtimestamp(one.modified, UTC) >= since)
-        and (until is None or _began(one) < until)
-        and (least is None or _may_have(one, least))
-    ]
-    return sorted(found, key=lambda one: (one.modified, one.key))
+    recent = [one for one in objects if since is None or datetime.fromtimestamp(one.modified, UTC) >= since]
+    open_ones = [one for one in recent if not _is_settled(one, until, least)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        noted = zip(open_ones, pool.map(S3Object.notes, open_ones), strict=True)
+        unneeded = {one.key for one, notes in noted if not _may_match(notes, until, least)}
+    return sorted((one for one in recent if one.key not in unneeded), key=_arrival)
 
 
 def ask(
@@ -75,32 +83,37 @@ def ask(
             while chunk := list(islice(records, _CHUNK)):
                 held.write(chunk)
             read(one.size)
-        return held.calls(
-            text=question.text, tool=question.tool, status=question.status, session=question.session,
-            level=question.level, since=question.since, instance=question.instance, until=question.until,
-            hold=question.hold, limit=question.limit,
-        )  # fmt: skip
+        return held.calls(**asdict(question))
 
 
 def _parse(when: str, where: str) -> datetime:
     return datetime.fromisoformat(filters.moment(when, where))
 
 
-def _began(one: S3Object) -> datetime:
-    """Return when the segment was begun whose records are in an object: none of them is older."""
+def _arrival(one: S3Object) -> tuple[float, str, int, str]:
+    """Return by what objects are ordered: when they were stored (in seconds), and then their segments."""
     if one.facts is None:
-        return datetime.min.replace(tzinfo=UTC)
-    return datetime.fromisoformat(f"{one.facts.date}T{one.facts.hour}:00:00+00:00")
+        return one.modified, "", 0, one.key
+    return one.modified, one.facts.segment, one.facts.first, one.key
 
 
-def _may_have(one: S3Object, least: int) -> bool:
-    """Whether an object may have records of a level or above; asks the server only where its policy begins
-    below that.
-    """
-    if one.facts is not None and NAMES.get(one.facts.policy.upper(), -1) >= least:
+def _is_settled(one: S3Object, until: str | None, least: int | None) -> bool:
+    """Whether an object's key says that it may have what is asked for: then it is read in any case."""
+    if until is None and least is None:
         return True
-    highest = one.highest_level()
-    return highest is None or highest >= least
+    if one.facts is None:
+        return True
+    return (until is None or f"{one.facts.date}T{one.facts.hour}" < until) and (
+        least is None or NAMES.get(one.facts.policy.upper(), -1) >= least
+    )
+
+
+def _may_match(notes: Mapping[str, str], until: str | None, least: int | None) -> bool:
+    """Whether an object may have what is asked for, by what was noted with it."""
+    level = notes.get("toolog-level", "")
+    return (until is None or notes.get("toolog-oldest", "") < until) and (
+        least is None or not level.isdigit() or int(level) >= least
+    )
 
 
 def _filter(question: Question) -> Callable[[Mapping[str, Any]], bool]:

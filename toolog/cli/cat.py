@@ -6,6 +6,7 @@ import click
 
 from toolog.cli.common import (
     FOUND_FAULTS,
+    check_reach,
     find_reach,
     json_option,
     marks,
@@ -53,6 +54,7 @@ def command(
         damaged = True
         click.echo(f"damaged: {lines.visible(where)}", err=True)
 
+    check_reach(places, endpoint_url, profile)
     for place in places:
         reach = find_reach(place, endpoint_url, profile) if is_address(place) else None
         for source in archive.find(place, pending=pending, reach=reach):

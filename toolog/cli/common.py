@@ -80,6 +80,14 @@ def find_reach(address: str, endpoint_url: str | None, profile: str | None) -> d
     return reach
 
 
+def check_reach(places: Iterable[str], endpoint_url: str | None, profile: str | None) -> None:
+    """Raise ConfigError when a bucket's options are given, and no place is in a bucket."""
+    from toolog.archive.bucket import is_address
+
+    if (endpoint_url or profile) and not any(map(is_address, places)):
+        raise ConfigError("--endpoint-url and --profile are about s3:// addresses, and there is none")
+
+
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar of bytes on a terminal's stderr, nothing in a pipe; gives what moves it on."""

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import click
 
-from toolog.cli.common import FOUND_FAULTS, find_reach, json_option, print_json, progress, reach_options
+from toolog.cli.common import (
+    FOUND_FAULTS,
+    check_reach,
+    find_reach,
+    json_option,
+    print_json,
+    progress,
+    reach_options,
+)
 from toolog.sinks import lines
 
 
@@ -47,6 +55,7 @@ def command(
         click.echo(f"damaged: {lines.visible(where)}", err=True)
 
     outputs.check(target)
+    check_reach((source,), endpoint_url, profile)
     reach = find_reach(source, endpoint_url, profile) if is_address(source) else None
     found = find(source, reach=reach)
     with progress("converting", sum(one.size for one in found)) as read, outputs.create(target) as write:

@@ -11,6 +11,7 @@ import click
 
 from toolog.cli.common import (
     FOUND_NOTHING,
+    check_reach,
     filter_options,
     find_reach,
     find_store,
@@ -78,6 +79,7 @@ def command(
       toolog query --s3 s3://acme-toolog/calls --level ERROR --since '2 days'
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
+    check_reach((address or "",), endpoint_url, profile)
     if sql is not None:
         filters = (text, tool, status, session, level, since, instance, until, hold)
         if any(value is not None for value in filters):

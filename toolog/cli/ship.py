@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolog.cli.common import FOUND_FAULTS, json_option
+from toolog.cli.common import FOUND_FAULTS, json_option, print_json
 from toolog.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     help="A TOML or JSON file with sinks and policies, instead of pyproject.toml.",
 )
 @click.option("--once", is_flag=True, help="End when the spool is empty.")
+@click.option("--status", is_flag=True, help="Only show what is in the spool, and who ships it.")
 @click.option("--timeout", metavar="DURATION", help="With --once: end after this time in any case.")
 @click.option(
     "--metrics",
@@ -44,6 +45,7 @@ def command(
     directory: Path | None,
     config: Path | None,
     once: bool,
+    status: bool,
     timeout: str | None,
     metrics: str | None,
     as_json: bool,
@@ -57,8 +59,8 @@ def command(
 
     SIGTERM and SIGINT finish the batches in flight and end within 5 seconds; a second one ends at once.
     SIGHUP reads the configuration again; one that cannot be used changes nothing. With --once the exit code
-    is 1 when something is left in the spool, was refused or was dropped. With --json there is one object for
-    each event.
+    is 1 when something is left in the spool, was refused or was dropped; with --status when something is to
+    be shipped and nobody ships. With --json there is one object for each event.
 
     \b
     Example:
@@ -69,12 +71,17 @@ def command(
     from toolog.shipper import metrics as figures
     from toolog.shipper.config import read_options
     from toolog.shipper.output import Output
+    from toolog.shipper.status import take_status
     from toolog.units import parse_duration
 
     if timeout is not None and not once:
         raise click.UsageError("--timeout belongs to --once")
-    if once and directory is not None and not directory.is_dir():
+    if (once or status) and directory is not None and not directory.is_dir():
         raise ConfigError(f"there is no spool at {directory}")
+    if status:
+        if once or metrics is not None:
+            raise click.UsageError("--status ships nothing: it goes with --config and --json alone")
+        return _show_status(take_status(read_options(directory, config)), as_json)
     patience = None if timeout is None else parse_duration(timeout, "--timeout")
     address = None if metrics is None else figures.parse_address(metrics)
     output = Output(as_json=as_json)
@@ -89,6 +96,19 @@ def command(
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _show_status(status: dict[str, Any], as_json: bool) -> int:
+    """Print how a spool is doing; return the exit code."""
+    left, dead, owner = status["in_spool"], status["dead_letters"], status["shipper"]
+    if as_json:
+        print_json(status)
+    else:
+        who = "nobody ships it" if owner is None else f"process {owner} ships it"
+        click.echo(f"{status['spool']}: {status['segments']} segments, {status['bytes']} bytes; {who}")
+        for sink in left:
+            click.echo(f"{sink}: {left[sink]} records to ship, {dead[sink]} dead letters")
+    return FOUND_FAULTS if owner is None and any(left.values()) else 0
 
 
 @contextmanager

@@ -86,6 +86,7 @@ class Pipeline:
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
         self._threadless = False
+        self.listens = True  # to `toolog level`
         self.hasty = False  # the end waits for what is in a sink's hand, not for what is in the spool
         self.closed = False  # records that come now are late
         self.ended = False  # nothing of ours runs any more
@@ -267,7 +268,7 @@ class Pipeline:
             self.outlet.append_many(self._seal([(0, record.levelno, -1, record) for record in routed]))
 
     def _listen(self) -> None:
-        if self._inbox is None and self.outlet.spool is not None:
+        if self._inbox is None and self.listens and self.outlet.spool is not None:
             inbox = Inbox(self.options.directory)
             try:
                 inbox.open()

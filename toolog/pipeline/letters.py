@@ -91,6 +91,14 @@ def read_letters(
     return found
 
 
+def count_letters(directory: Path, sink: str) -> int:
+    """Return how many dead letters of a sink there are."""
+    try:
+        return Spool(directory).dead_letters(sink).read_bytes().count(b"\n")
+    except FileNotFoundError:
+        return 0
+
+
 def send_again(directory: Path, letters: Iterable[Letter], *, max_size: int) -> int:
     """Put dead letters back into the spool, each for its own sink alone; return how many that were.
 

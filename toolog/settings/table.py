@@ -89,7 +89,8 @@ TABLE: tuple[Parameter, ...] = (
               "`toolog.Sanitizer`."),
     Parameter("handler", "ship", "choice", "background", "TOOLOG_SHIP",
               "`background`: threads of this process write to the sinks. `none`: only the spool is written, "
-              "and another process with the same `spool.path` ships it.",
+              "and another process with the same `spool.path` ships it, such as `toolog ship`."
+              " Clients and secrets of sinks are needed there only.",
               SHIP),
     Parameter("handler", "shutdown_timeout", "duration", "5 s", "TOOLOG_SHUTDOWN_TIMEOUT",
               "How long the end of the process waits for sinks. What is not shipped by then stays in the "

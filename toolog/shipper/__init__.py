@@ -223,4 +223,6 @@ def _make(options: Options) -> Pipeline:
         Spool(options.directory)
     except SpoolError as error:
         raise ConfigError(str(error)) from error
-    return Pipeline(options)
+    made = Pipeline(options)
+    made.listens = False  # it records no calls, so no level is its own
+    return made

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.sinks.contract import SinkContract
-from tests.sinks.s3.conftest import Archive
+from tests.sinks.s3.bucket import Archive
 from toolog.sinks import Sink, create
 from toolog.sinks.base import MSGPACK
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.programs import ledger, run, start
-from tests.sinks.s3.conftest import Archive
+from tests.sinks.s3.bucket import Archive
 from toolog.sinks.s3 import names
 
 KILLS = 3

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.sinks.s3.conftest import Archive
+from tests.sinks.s3.bucket import Archive
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
 from toolog.pipeline.losses import Losses

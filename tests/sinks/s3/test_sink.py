@@ -18,7 +18,7 @@ import pytest
 from tests.services import s3_proxy as s3
 from tests.services.faults import Drop, Slow, Withhold
 from tests.services.s3_proxy import S3Proxy
-from tests.sinks.s3.conftest import SEGMENT, Archive, ids_of, record
+from tests.sinks.s3.bucket import SEGMENT, Archive, ids_of, record
 from toolog import counters
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks import Answer, SinkRecord
@@ -64,7 +64,8 @@ def test_the_server_is_told_what_was_asked_for(archive: Archive) -> None:
     assert head["StorageClass"] == "STANDARD_IA"
     assert head["ServerSideEncryption"] == "AES256"
     assert head["ContentType"] == "application/zstd"
-    assert head["Metadata"] == {"toolog-records": "20", "toolog-level": "20"}
+    notes = {"toolog-records": "20", "toolog-level": "20", "toolog-oldest": "2026-11-30T13:30:01.000000Z"}
+    assert head["Metadata"] == notes
     crc = zlib.crc32(archive.body(FIRST)).to_bytes(4, "big")
     assert head["ChecksumCRC32"] == base64.b64encode(crc).decode()
     tags = archive.client.get_object_tagging(Bucket=archive.bucket, Key=FIRST)["TagSet"]

@@ -230,7 +230,7 @@ class S3Sink:
                 IfNoneMatch="*",
                 ChecksumCRC32=packed.crc32,
                 ContentType="application/zstd",  # no encoding: some clients would unpack it by themselves
-                Metadata={"toolog-records": str(packed.records), "toolog-level": str(packed.level)},
+                Metadata=packed.notes,
                 **self._layout.extra,
             )
         except _Exists:
