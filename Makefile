@@ -1,4 +1,4 @@
-# Four doors for people. `make test` needs nothing but Python 3.11 or newer: outside of a virtual
+# Doors for people. `make test` needs nothing but Python 3.11 or newer: outside of a virtual
 # environment it makes .venv and installs what the tests need.
 PYTHON ?= python3
 VENV := $(or $(VIRTUAL_ENV),.venv)
@@ -7,7 +7,7 @@ READY := $(VENV)/.toolog-dev
 # Two workers by default: the suite starts many processes of its own.
 JOBS ?= 2
 
-.PHONY: test lint bench docs clean
+.PHONY: test lint bench services docs clean
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -23,6 +23,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/serialization.py
 	$(BIN)/python benchmarks/spool.py
 	$(BIN)/python benchmarks/imports.py
+
+# The tests' own OpenSearch and S3 server, for people; Ctrl-C ends them.
+services: $(READY)
+	exec $(BIN)/python -m tests.services
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

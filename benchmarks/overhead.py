@@ -125,6 +125,7 @@ def work_here(recorder: str, scenario: str, calls: int) -> dict[str, float]:
         bench.flush()
         total = time.process_time_ns() - total
         bench.check(calls + warm)
+        bench.close()  # its files are about to be deleted
     figures = {"caller": caller / calls, "total": total / calls, "wall": wall / calls}
     if spans:
         spans.sort()

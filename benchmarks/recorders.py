@@ -84,6 +84,7 @@ class Bench:
     atool: AsyncTool
     flush: Callable[[], None] = lambda: None
     check: Callable[[int], None] = lambda calls: None
+    close: Callable[[], None] = lambda: None
 
 
 def closure(folder: Path, rows: list[dict[str, Any]]) -> Bench:
@@ -125,7 +126,7 @@ def _toolog(folder: Path, rows: list[dict[str, Any]], durability: str) -> Bench:
 
     # One file sink with everything else on: snapshot, masking, MessagePack, spool, delivery.
     target = folder / "calls.msgpack"
-    toolog.configure(
+    handler = toolog.configure(
         "prod",
         durability=durability,
         spool={"path": str(folder / "spool"), "max_size": "4 GiB"},
@@ -157,7 +158,7 @@ def _toolog(folder: Path, rows: list[dict[str, Any]], durability: str) -> Bench:
         if found != calls:
             raise RuntimeError(f"{calls} calls, {found} records: {toolog.stats()}")
 
-    return Bench(shop.find, shop.afind, flush, check)
+    return Bench(shop.find, shop.afind, flush, check, handler.close)
 
 
 def toolog_disabled(folder: Path, rows: list[dict[str, Any]]) -> Bench:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 from typing import Any
 
+import ormsgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,35 @@ def test_carrier_round_trip() -> None:
         assert (scope.trace_id, scope.span_id, scope.depth) == ("a" * 32, "b" * 16, 0)
         assert scope.bag.session_id == "s/1, ü"
         assert scope.bag.tags == {"stage": "a=b;c"}
+
+
+def test_a_hold_is_a_tag_that_an_inner_block_may_lift() -> None:
+    """``hold`` holds for all that is inside, until somebody says otherwise."""
+    with toolog.session("order-1", hold="case 4711"):
+        with toolog.bind(stage="payment") as inner:
+            assert inner.bag.tags == {"hold": "case 4711", "stage": "payment"}
+        with toolog.bind(hold=None) as lifted:
+            assert lifted.bag.tags["hold"] is None
+
+
+def test_a_lifted_hold_stays_lifted_elsewhere() -> None:
+    """A tag that is None is not sent along: as text it would be one again."""
+    with toolog.session("order-1", hold="case 4711"):
+        held = toolog.carrier()
+        with toolog.bind(hold=None):
+            lifted = toolog.carrier()
+    with toolog.attach(held) as scope:
+        assert scope.bag.tags == {"hold": "case 4711"}
+    with toolog.attach(lifted) as scope:
+        assert scope.bag.tags.get("hold") is None
+
+
+def test_a_hold_is_not_lost_among_many_tags() -> None:
+    """Of too many tags the last ones are cut off, never the hold."""
+    with toolog.bind(**{f"tag{number}": number for number in range(3000)}), toolog.bind(hold="x") as scope:
+        packed = ormsgpack.unpackb(b"\x81" + scope.bag.packed)
+    assert len(packed["tags"]) < 3000
+    assert packed["tags"]["hold"] == "x"
 
 
 def test_no_context_is_an_empty_carrier() -> None:

@@ -11,12 +11,14 @@ from toolog import errors
     ("child", "parent"),
     [
         (errors.ConfigError, errors.ToologError),
+        (errors.NotInstalled, errors.ConfigError),
         (errors.RecordInvalid, errors.SchemaError),
         (errors.CallDepthExceeded, errors.GuardError),
         (errors.CallDepthExceeded, RecursionError),
         (errors.SpoolFull, errors.SpoolError),
         (errors.SegmentCorrupt, errors.SpoolError),
         (errors.SinkUnavailable, errors.SinkError),
+        (errors.SinkDenied, errors.SinkUnavailable),
         (errors.SinkRejected, errors.SinkError),
     ],
 )

@@ -25,6 +25,10 @@ getrandbits = _random.getrandbits
 os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its parent's ids
 
 
+HOLD_TAG = "hold"
+"""The tag that keeps records from being purged, whatever their age."""
+
+
 class Bag:
     """Session and tags, shared by all scopes inside; ``packed`` is their MessagePack form, ready for each
     record. ``texts`` are all texts in them, where the tags are scalars; ``cleared_by`` is the policy that
@@ -51,6 +55,8 @@ class Bag:
             self.packed += b"\xaasession_id" + pack(session_id)
             self.count += 1
         if tags:
+            if HOLD_TAG in tags:  # first, so that it is not what is cut off from too many
+                tags = {HOLD_TAG: tags[HOLD_TAG], **tags}
             self.packed += b"\xa4tags" + pack(tags)
             self.count += 1
 
@@ -255,8 +261,9 @@ class Binding:
 def session(session_id: str, /, **tags: Any) -> Binding:
     """Group the calls inside a block: ``with toolog.session("order-1001", customer="c-7"): ...``.
 
-    ``session_id`` and the tags stand in each record made inside. Returns a context manager (also for
-    ``async with``). Since 0.1.
+    ``session_id`` and the tags stand in each record made inside. The tag ``hold`` (``hold="case 4711"``)
+    keeps these records from toolog's own purges; an inner ``bind(hold=None)`` lifts it. Returns a context
+    manager (also for ``async with``). Since 0.1.
     """
 
     def make() -> Scope:
@@ -270,7 +277,8 @@ def session(session_id: str, /, **tags: Any) -> Binding:
 def bind(**tags: Any) -> Binding:
     """Tag the calls inside a block: ``with toolog.bind(stage="payment"): ...``.
 
-    Tags of an outer block stay; the inner value wins. Returns a context manager. Since 0.1.
+    Tags of an outer block stay; the inner value wins. ``hold`` is a tag like others, see `session`. Returns a
+    context manager. Since 0.1.
     """
 
     def make() -> Scope:
@@ -302,7 +310,8 @@ def carrier() -> dict[str, str]:
     if scope.bag.session_id is not None:
         items["toolog.session"] = scope.bag.session_id
     for key, value in scope.bag.tags.items():
-        items[f"toolog.tag.{key}"] = str(value)
+        if value is not None:  # as text it would be one: a hold that was lifted would be on again
+            items[f"toolog.tag.{key}"] = str(value)
     if items:
         sent["baggage"] = ",".join(f"{quote(key)}={quote(value)}" for key, value in items.items())
     return sent

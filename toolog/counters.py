@@ -76,13 +76,22 @@ def contain(reason: str, error: BaseException | None = None, *, told: str | None
     """
     try:
         count("internal", reason=reason)
+        said = told or ("" if error is None else type(error).__name__)
+        tell(reason, f"{reason} ({said})" if said else reason)
+    except Exception:
+        pass
+
+
+def tell(reason: str, text: str) -> None:
+    """Tell a text that quotes no data on ``toolog.internal``, at most once in TELL_EVERY seconds a reason.
+
+    Never raises.
+    """
+    try:
         now = time.monotonic()
         last = _told.get(reason)
         if last is None or now - last >= TELL_EVERY:
             _told[reason] = now
-            if error is None:
-                _internal.warning("toolog: %s", reason)
-            else:
-                _internal.warning("toolog: %s (%s)", reason, told or type(error).__name__)
+            _internal.warning("toolog: %s", text)
     except Exception:
         pass

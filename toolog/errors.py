@@ -2,6 +2,7 @@
 
     ToologError
     ├── ConfigError                 a setting is wrong; raised at once, names the nearest right key
+    │   └── NotInstalled            it asks for what is not installed here
     ├── SchemaError                 a record and the schema disagree
     │   └── RecordInvalid           raised by ``toolog.validate(record)``
     ├── GuardError                  a check around a call said no
@@ -17,6 +18,7 @@
     │   └── SegmentCorrupt
     └── SinkError
         ├── SinkUnavailable         try all of it again later
+        │   └── SinkDenied          ... when somebody has put right what it says
         └── SinkRejected            never try again: dead letters
 
 Only ConfigError, guard errors, UnknownTool, and what a user called by name (validate, flush, ...) reach the
@@ -34,6 +36,10 @@ class ToologError(Exception):
 
 class ConfigError(ToologError):
     """A setting is wrong: says what, where it stood, and what would be right."""
+
+
+class NotInstalled(ConfigError):
+    """A setting asks for a library or a module that is not installed here."""
 
 
 class SchemaError(ToologError):
@@ -101,7 +107,25 @@ class SinkError(ToologError):
 
 
 class SinkUnavailable(SinkError):
-    """The sink cannot take records now: all of the batch is tried again later."""
+    """The sink cannot take records now: all of the batch is tried again later.
+
+    ``tells``: the text quotes no record, so that it may stand in a log. ``retry_after``: in how many seconds
+    the sink asked to be tried again (None: it did not say).
+    """
+
+    def __init__(self, message: str = "", *, tells: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.tells = tells
+        self.retry_after = retry_after
+
+
+class SinkDenied(SinkUnavailable):
+    """The sink refuses us, not the records (a wrong secret, a missing right): the breaker opens at once,
+    everything is kept, and it is tried again now and then. The text says what to do and quotes no record.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, tells=True)
 
 
 class SinkRejected(SinkError):

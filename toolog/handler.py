@@ -21,7 +21,7 @@ from toolog import counters
 from toolog.call import refresh_plans
 from toolog.context import is_ours
 from toolog.emit import cancel_first_record, is_opening
-from toolog.errors import ConfigError
+from toolog.errors import ConfigError, NotInstalled
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.life import Signals, living
@@ -61,7 +61,7 @@ class ToologHandler(logging.Handler):
     """
 
     def __init__(self, level: int | str = logging.NOTSET, **options: Any) -> None:
-        super().__init__(parse_level(level))
+        number = parse_level(level)
         self._given: dict[str, Any] = plain(options)
         capture = self._given.get("capture") or {}
         if not isinstance(capture, Mapping):
@@ -70,9 +70,10 @@ class ToologHandler(logging.Handler):
         values = resolve(("handler",), rest, where="ToologHandler")
         captured = look_up(("capture",), capture, where="capture in ToologHandler")
         settings = {name: check(one.parameter, one.value, one.where) for name, one in captured.items()}
-        self._options = _options(values)
+        self._options = pipeline_options(values)
         _refuse_clash(self._options)
         self._pipeline = Pipeline(self._options)
+        super().__init__(number)  # not before: `logging` flushes at exit whatever it knows of
         self._accept = self._pipeline.accept
         self._signals: Signals | None = None
         self._closed = False
@@ -220,17 +221,21 @@ def _is_finalizer() -> bool:
 def check_options(given: Mapping[str, Any]) -> None:
     """Raise the ConfigError that ``ToologHandler(**given)`` would raise, without making one."""
     values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
-    options = _options(values)
+    options = pipeline_options(values)
     for name, table in options.sinks.items():
-        create(name, table)
+        try:
+            create(name, table)
+        except NotInstalled:
+            if options.ship != "none":
+                raise
 
 
 def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> ToologHandler:
     return kind(level, **given)
 
 
-def _options(values: Mapping[str, Any]) -> Options:
-    """Return the pipeline's options from resolved values. Raises ConfigError."""
+def pipeline_options(values: Mapping[str, Any]) -> Options:
+    """Return a pipeline's options from resolved values of the section ``handler``. Raises ConfigError."""
     sinks = {
         name: with_sink_defaults(given) if isinstance(given, Mapping) else given
         for name, given in values["sinks"].items()
@@ -315,34 +320,43 @@ def flush(timeout: float = 5.0) -> bool:
 def stats() -> dict[str, Any]:
     """Return what toolog counted in this process.
 
-    ``accepted``; ``stored``, ``dead_letters`` and ``in_spool`` by sink; ``dropped`` by reason and level;
-    ``delivered_again``; ``late`` (came after the end), ``own_records`` (logged by sinks' clients, not
-    shipped), ``reentrant``, ``damaged`` (frames, by sink), ``internal`` (troubles of our own, by reason),
-    ``breaker_open`` (sinks that fail again and again). Since 0.1.
+    ``accepted``; ``stored``, ``dead_letters``, ``resent`` (dead letters that were sent again and stored) and
+    ``in_spool`` by sink; ``dropped`` by reason and level; ``delivered_again``; ``retries`` (writes that
+    repeated others) and ``timeouts`` (writes that did not return in time) by sink; ``breaker`` (closed, open
+    or half_open) by sink, ``breaker_open`` (the sinks where it is not closed); ``late`` (came after the end),
+    ``own_records`` (logged by sinks' clients, not shipped), ``reentrant``, ``damaged`` (frames, by sink),
+    ``internal`` (troubles of our own, by reason).
+
+    Where another process ships, what that did with the records stands in its figures, not in these;
+    ``in_spool`` is right everywhere. Since 0.1.
     """
     dropped: dict[str, dict[str, int]] = {}
     for labels, number in counters.table("dropped").items():
         named = dict(labels)
         dropped.setdefault(named["reason"], {})[named["level"]] = number
     in_spool: dict[str, int] = {}
-    breakers: list[str] = []
+    breakers: dict[str, str] = {}
     for pipeline in pipelines():
         for sink, number in pipeline.in_spool().items():
             in_spool[sink] = in_spool.get(sink, 0) + number
-        breakers += [runner.sink_name for runner in pipeline.shipping.runners if runner.breaker_open]
+        breakers |= {runner.sink_name: runner.breaker.state for runner in pipeline.shipping.runners}
     return {
         "accepted": accepted(),
         "stored": _by("stored", "sink"),
         "dropped": dropped,
         "dead_letters": _by("dead_letters", "sink"),
         "in_spool": in_spool,
+        "resent": _by("resent", "sink"),
         "delivered_again": counters.value("delivered_again"),
+        "retries": _by("retries", "sink"),
+        "timeouts": _by("timeouts", "sink"),
+        "breaker": breakers,
+        "breaker_open": [sink for sink, state in breakers.items() if state != "closed"],
         "late": counters.value("late"),
         "own_records": counters.value("own_records"),
         "reentrant": counters.value("reentrant"),
         "damaged": _by("damaged", "sink"),
         "internal": _by("internal", "reason"),
-        "breaker_open": breakers,
     }
 
 

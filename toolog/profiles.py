@@ -110,6 +110,18 @@ def dict_config(profile: str | None = None, /, **overrides: Any) -> dict[str, An
     return config
 
 
+def handler_options(project: tuple[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """Return checked options of the handler that `configure` would make, by their dotted names.
+
+    ``project`` stands in place of pyproject.toml (see ``settings.files``). Raises ConfigError.
+    """
+    profile = resolve(("profile",), {}, where="configure", project=project)["profile"]
+    defaults = {name: value for name, value in DEFAULTS[profile].items() if name != "capture"}
+    found = look_up(("handler",), {}, where="configure", defaults=defaults, project=project)
+    checked = {name: check(one.parameter, one.value, one.where) for name, one in found.items()}
+    return {**checked, "retention": plain(_retention(found))}
+
+
 def switch_capture() -> None:
     """Make what capture's settings ask for so: threads that keep the parent, taps on what tools print."""
     loglines.install()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolog.errors import ConfigError, nearest, unknown_key
-from toolog.levels import parse_level
+from toolog.levels import NAMES, parse_level
 from toolog.units import parse_duration
 
 _KEYS = ("sinks", "keep")
@@ -34,6 +34,17 @@ class Policy:
     levelno: int
     sinks: tuple[str, ...]
     keep: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How long records of some levels are kept in one sink: ``keep`` seconds. ``policies`` are the names of
+    the policies that say so; where several share a level's name, the longest ``keep`` counts.
+    """
+
+    policies: tuple[str, ...]
+    levels: tuple[str, ...]
+    keep: float
 
 
 class Policies:
@@ -85,6 +96,24 @@ class Policies:
         """Return the policies whose records go to one sink."""
         return [policy for policy in self._policies if name in policy.sinks]
 
+    def limits(self, sink: str) -> list[Limit]:
+        """Return how long a sink that knows records by the names of their levels keeps each of them.
+
+        A record carries the standard name at or below its level number, so those from 20 to 29 are all INFO
+        there. A level that a policy without ``keep`` covers has no limit.
+        """
+        bounds = [0, *sorted(NAMES.values())[1:]]
+        found: dict[tuple[Policy, ...], list[str]] = {}
+        for name, low, high in zip(NAMES, bounds, [*bounds[1:], None], strict=True):
+            covering = {self.policy(low), *(one for one in self._policies if _is_within(one, low, high))}
+            sharing = [one for one in self._policies if one in covering and sink in one.sinks]
+            if sharing and all(one.keep is not None for one in sharing):
+                found.setdefault(tuple(sharing), []).append(name)
+        return [
+            Limit(tuple(one.name for one in sharing), tuple(levels), max(one.keep or 0.0 for one in sharing))
+            for sharing, levels in found.items()
+        ]
+
     def __iter__(self) -> Iterator[Policy]:
         return iter(self._policies)
 
@@ -99,6 +128,10 @@ class Policies:
 
     def __repr__(self) -> str:
         return f"Policies({self._policies!r})"
+
+
+def _is_within(policy: Policy, low: int, high: int | None) -> bool:
+    return low <= policy.levelno and (high is None or policy.levelno < high)
 
 
 def _policy(name: str, number: int, table: object, sinks: Collection[str], where: str) -> Policy:

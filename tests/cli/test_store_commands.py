@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import documents
 from tests.cli.conftest import Shell
 from toolog import store
 
@@ -183,6 +184,16 @@ def test_query_finds_words_in_errors(shell: Shell) -> None:
     """Text search looks into names, inputs, outputs and errors."""
     rows = shell("query", "declined", "--json").rows
     assert [row["tool_name"] for row in rows] == ["serve", "Till.charge"]
+
+
+def test_query_finds_what_is_on_hold(bare_shell: Shell) -> None:
+    """`--hold` takes a glob for the tag; `*` are all calls with one."""
+    with store.open(bare_shell.folder / ".toolog" / "calls.db") as held:
+        held.write([documents.call(1, tags={"hold": "case 4711"}), documents.call(2, tags={"hold": "audit"})])
+        held.write([documents.call(3, tags={"hold": None}), documents.call(4)])
+    assert len(bare_shell("query", "--hold", "case *", "--json").rows) == 1
+    assert len(bare_shell("query", "--hold", "*", "--json").rows) == 2
+    assert bare_shell("query", "--hold", "case 4712").code == 1
 
 
 def test_query_sql_reads(shell: Shell) -> None:

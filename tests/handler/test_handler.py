@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline.programs import complain, run
 from toolog.errors import ConfigError
 from toolog.handler import ToologHandler, flush, stats
 from toolog.sinks.memory import MemorySink
@@ -115,7 +116,7 @@ def _log_there(handler: ToologHandler) -> None:
         ({"capture": 3}, ["capture", "table"]),
         ({"sanitizer": {"keys_ad": ["x"]}}, ["keys_ad", "keys_add"]),
         ({"level": "CHATTY"}, ["CHATTY"]),
-        ({"sinks": {"a": {"type": "s3"}}}, ["s3"]),
+        ({"sinks": {"a": {"type": "s3"}}}, ["'a'", "bucket"]),
     ],
 )
 def test_wrong_options_are_told(options: dict[str, object], words: list[str], tmp_path: Path) -> None:
@@ -292,3 +293,45 @@ def test_a_line_with_an_impossible_level_never_raises_and_is_counted(
 
     stored = after["stored"].get("out", 0) - before["stored"].get("out", 0)
     assert after["accepted"] - before["accepted"] == stored + total(after) - total(before)
+
+
+def test_a_handler_that_could_not_be_made_is_not_flushed_at_exit(tmp_path: Path) -> None:
+    """After a ConfigError `logging` knows nothing of the handler: the program's end is quiet."""
+    complaints = complain(
+        """
+        try:
+            handler(sinks={"out": {"type": "flie"}})
+        except toolog.ConfigError as error:
+            kept = error
+        """,
+        tmp_path,
+    )
+    assert complaints == ""
+
+
+def test_who_only_writes_needs_no_clients(tmp_path: Path) -> None:
+    """With ship="none" a sink's client, module and secrets may be missing; what is wrong there is still told,
+    and without it the client is still needed.
+    """
+    printed = run(
+        """
+        for name in ("elasticsearch", "boto3", "opensearchpy"):
+            sys.modules[name] = None
+        search = {"type": "elasticsearch", "hosts": ["https://es:9200"], "api_key": {"env": "NO_KEY"}}
+        sinks = {"search": search,
+                 "archive": {"type": "s3", "bucket": "acme-toolog"}, "own": {"type": "not_here:Sink"}}
+        made = handler(sinks=sinks, ship="none")
+        attach(made).info("1")
+        assert flush(20)
+        assert stats()["in_spool"] == {"search": 1, "archive": 1, "own": 1}
+        assert toolog.configure("prod", ship="none", sinks=sinks, spool={"path": "other"})
+        for wrong in ({"sinks": sinks}, {"ship": "none", "sinks": {"out": {"type": "file", "paht": "x"}}}):
+            try:
+                handler(**{"spool": {"path": "third"}, **wrong})
+            except toolog.ConfigError as error:
+                print(error)
+        """,
+        tmp_path,
+    )
+    assert "pip install 'toolog[elasticsearch]'" in printed.splitlines()[0]
+    assert "did you mean 'path'" in printed.splitlines()[1]

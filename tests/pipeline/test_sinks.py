@@ -14,7 +14,7 @@ import pytest
 
 from tests.pipeline.programs import complain
 from toolog import counters
-from toolog.errors import SinkRejected, SinkUnavailable
+from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable
 from toolog.handler import ToologHandler, stats
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits
@@ -320,6 +320,35 @@ def test_purge_runs_on_a_timer(make: Make) -> None:
     assert all(abs(time.time() - 7 * 86400 - before) < 60 for _, before in asked)
 
 
+def test_purge_runs_while_records_come_without_a_pause(make: Make) -> None:
+    """A sink that always has something to write is purged all the same, a little later."""
+    asked: list[float] = []
+    stop = threading.Event()
+
+    class Busy(Fickle):
+        batch = BatchLimits(max_records=10, max_age=0.01)
+
+        def purge(self, levels: list[str], before: float) -> int:
+            asked.append(before)
+            return 0
+
+    sink = Busy(name="one")
+    log, _ = make(sinks={"one": sink}, retention={"INFO": {"keep": "7 days"}}, purge_every=0.1)
+
+    def slowly(batch: Batch) -> None:
+        for _ in range(20):  # faster than they are written
+            log.info("more")
+        stop.wait(0.02)
+
+    sink.before = slowly
+    log.info("first")
+    deadline = time.monotonic() + 20
+    while len(asked) < 4 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    sink.before = lambda batch: None
+    assert len(asked) >= 4
+
+
 def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
     """What a sink says about its place stands on stderr, and not only the name of an error."""
     (tmp_path / "calls.db").write_text("no database")
@@ -333,3 +362,33 @@ def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
         tmp_path,
     )
     assert complaints.count("sink out: connect (calls.db is not a SQLite database") == 1
+
+
+def test_a_denial_opens_the_breaker_at_once(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """A sink that denies us access gets only probes; its message is told once, and nothing is lost."""
+    sink = Fickle()
+    doors = {"open": False}
+
+    def guard(batch: Batch) -> Answer | None:
+        if not doors["open"]:
+            raise SinkDenied("api_key is wrong: make a new one")
+        return None
+
+    sink.before = guard
+    counters._internal.addHandler(caplog.handler)
+    try:
+        log, handler = make(sinks={"fickle": sink})
+        for number in range(100):
+            log.info("%s", number)
+        deadline = time.monotonic() + 5
+        while len(sink.sizes) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert stats()["breaker_open"] == ["fickle"]
+        assert max(sink.sizes[1:]) <= 16
+        doors["open"] = True
+        assert handler.flush(5)
+    finally:
+        counters._internal.removeHandler(caplog.handler)
+    assert len(sink.rows) == 100
+    told = [record.getMessage() for record in caplog.records if "api_key" in record.getMessage()]
+    assert told == ["toolog: sink fickle: unavailable (api_key is wrong: make a new one)"]

@@ -97,3 +97,27 @@ def test_route_is_that_of_the_nearest_policy_below(bounds: list[int], levelno: i
     below = [bound for bound in bounds if bound <= levelno]
     assert policies.route(levelno) == ((f"sink{max(below)}",) if below else ())
     assert policies.route(levelno) == policies.route(levelno)
+
+
+@pytest.mark.parametrize(
+    ("table", "limits"),
+    [
+        ({"INFO": {"keep": 7}, "ERROR": {"keep": 30}}, [("INFO WARNING", 7), ("ERROR CRITICAL", 30)]),
+        ({"INFO": {"keep": 7}, "ERROR": {}}, [("INFO WARNING", 7)]),
+        ({25: {"keep": 7}}, [("INFO", 7), ("WARNING ERROR CRITICAL", 7)]),
+        ({"INFO": {"keep": 7}, 25: {"keep": 30}}, [("INFO", 30), ("WARNING ERROR CRITICAL", 30)]),
+        ({"INFO": {"keep": 7}, 25: {}}, []),
+        ({"INFO": {"keep": 7}, 25: {"keep": 9, "sinks": ["archive"]}}, [("INFO", 7)]),
+        ({5: {"keep": 7}}, [("DEBUG", 7), ("INFO WARNING ERROR CRITICAL", 7)]),
+        ({}, []),
+    ],
+)
+def test_limits_by_the_names_of_levels(table: dict[Any, Any], limits: list[tuple[str, float]]) -> None:
+    """A store knows levels by name: where several policies share one, the longest keep counts, and one
+    without an end has none.
+    """
+    found = Policies.from_config(table, SINKS).limits("search")
+    merged: dict[str, float] = {}
+    for limit in found:
+        merged.update(dict.fromkeys(limit.levels, limit.keep))
+    assert merged == {level: keep for names, keep in limits for level in names.split()}

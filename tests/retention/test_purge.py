@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from toolog import store
-from toolog.pipeline.purge import purge, with_file_limits
+from toolog.expiry.local import with_file_limits
+from toolog.pipeline.purge import purge
 from toolog.retention import Policies
 from toolog.sinks.file import FileSink
 from toolog.sinks.sqlite import SqliteSink

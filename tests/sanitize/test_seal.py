@@ -6,11 +6,12 @@ import json
 import logging
 from typing import Any
 
+import ormsgpack
 import pytest
 
 import toolog
 from tests.helpers import collecting, wrap
-from toolog.record import ToolRecord
+from toolog.record import ToolRecord, record_from_log
 from toolog.sanitize import Sanitizer, default, warm
 from toolog.sanitize.seal import seal, seal_batch
 
@@ -47,7 +48,6 @@ def test_a_batch_is_sealed_as_its_records_alone_are() -> None:
     values = [{"n": 1}, {"password": "Zq9-inv"}, "plain", {"mail": MAIL}]
     batch = seal_batch(records(*values))
     alone = [seal(record) for record in records(*values)]
-    import ormsgpack
 
     def content(packed: bytes) -> list[Any]:
         document = ormsgpack.unpackb(packed)
@@ -84,11 +84,52 @@ def test_it_fails_closed(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
         sanitizer = Broken()
     [record] = records({"password": "Zq9-inv"})
-    import ormsgpack
-
     document = ormsgpack.unpackb(seal(record, sanitizer))
     assert "Zq9-inv" not in json.dumps(document)
     assert document["masked"]["redaction_failed"] >= 1
+
+
+@pytest.mark.parametrize("broken", ["flags", "sanitize_at"])
+@pytest.mark.parametrize("line", [False, True], ids=["call", "log line"])
+def test_what_cannot_be_sanitized_stays_on_hold(
+    broken: str, line: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record whose content is withheld still says that it is on hold, as a purge would delete it else; why
+    it is, is withheld too.
+    """
+
+    def explode(*_: Any) -> Any:
+        raise RuntimeError("rule")
+
+    class Broken(Sanitizer):
+        common = property(explode)
+
+    if broken == "sanitize_at":
+        monkeypatch.setattr(Sanitizer, broken, explode)
+    sanitizer = Broken() if broken == "flags" else Sanitizer()
+    with toolog.bind(hold="Zq9-inv", password="Zq9-inv"):
+        if line:
+            record = record_from_log(
+                logging.makeLogRecord({"msg": "password=Zq9-inv", "name": "shop", "levelno": 20})
+            )
+        else:
+            [record] = records({"password": "Zq9-inv"})
+    document = ormsgpack.unpackb(seal(record, sanitizer))
+    assert document["tags"]["hold"]
+    assert "Zq9-inv" not in json.dumps(document)
+
+
+def test_what_cannot_be_sanitized_and_is_not_on_hold_has_no_hold() -> None:
+    """Without the tag, or with one that was lifted, a withheld record has none."""
+
+    class Broken(Sanitizer):
+        @property
+        def common(self) -> Any:
+            raise RuntimeError("rule")
+
+    with toolog.bind(hold=None, order="hold"):
+        [record] = records({"hold": "x"})
+    assert "tags" not in ormsgpack.unpackb(seal(record, Broken()))
 
 
 def test_a_tool_is_sealed_by_its_own_options_alone_and_in_a_batch() -> None:

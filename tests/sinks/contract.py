@@ -13,6 +13,7 @@ what it stored can be read back, ``stored`` (the record documents, in any order)
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,25 @@ ODD = [
 """Valid records that are unlike the usual one."""
 
 
+SEGMENT = "20261130T120000000000Z_web-1_4711_0123456789ab_000001"
+"""The segment of the spool in which all of these records stand."""
+
+
 def batch(found: Iterable[Document], serializer: int = MSGPACK) -> list[SinkRecord]:
-    """Return documents as a batch in one of the two serializations."""
+    """Return documents as a batch in one of the two serializations, each with a place of its own in the
+    spool: the same document has the same place in every batch.
+    """
     dumps = ormsgpack.packb if serializer == MSGPACK else orjson.dumps
-    return [SinkRecord(dumps(document), serializer=serializer) for document in found]
+    return [
+        SinkRecord(
+            dumps(document),
+            serializer=serializer,
+            policy="info",
+            segment=SEGMENT,
+            seq=zlib.crc32(document["record_id"].encode()),
+        )
+        for document in found
+    ]
 
 
 class SinkContract:

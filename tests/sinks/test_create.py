@@ -67,7 +67,7 @@ def test_an_entry_point_of_another_package_is_found(monkeypatch: pytest.MonkeyPa
     ("options", "message"),
     [
         ({"type": "sqlit"}, "did you mean 'sqlite'"),
-        ({"type": "zzzz"}, "known: console, file, memory, sqlite"),
+        ({"type": "zzzz"}, "known: console, elasticsearch, file, memory, opensearch, s3, sqlite"),
         ({"type": 5}, "type of sink 'x'"),
         ({"type": "file", "path": "p", "max_sise": 1}, "did you mean 'max_size'"),
         ({"type": "file", "path": "p", "name": "y"}, "unknown key 'name'"),
@@ -107,6 +107,9 @@ def test_a_missing_client_names_what_to_install(kind: str, monkeypatch: pytest.M
 @pytest.mark.parametrize("kind", sorted(sinks.CLIENTS))
 def test_a_sink_of_a_later_release_is_told_plainly(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the client there, the error says that this version does not ship there, and where it does."""
-    monkeypatch.setattr(sinks, "_is_installed", lambda module: True)
-    with pytest.raises(ConfigError, match=r"does not ship to .* yet.*console, file, memory, sqlite"):
+    monkeypatch.setattr(sinks, "is_installed", lambda module: True)
+    with pytest.raises(
+        ConfigError,
+        match=r"does not ship to .* yet.*console, elasticsearch, file, memory, opensearch, s3, sqlite",
+    ):
         create("x", {"type": kind})

@@ -5,6 +5,7 @@ Exit codes, the same for every command:
     0    it worked, and nothing was found wrong
     1    it worked, and found faults (`validate`), failures, or nothing at all (`show`, `query`)
     2    it was called wrongly, or a setting or file is not usable; one line on stderr says why
+    3    a server did not answer, or refused us; nothing can be said of what is there
     130  interrupted with Ctrl-C
 """
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 FOUND_NOTHING = 1
 FOUND_FAULTS = 1
+NO_ANSWER = 3
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -43,6 +45,59 @@ def filter_options(function: _Command) -> _Command:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def reach_options(function: _Command) -> _Command:
+    """Add the options by which a bucket is reached; `find_reach` reads them."""
+    options = (
+        click.option("--endpoint-url", metavar="URL", help="The S3 server, where that is not AWS."),
+        click.option("--profile", metavar="NAME", help="The profile in ~/.aws whose credentials to use."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def find_reach(address: str, endpoint_url: str | None, profile: str | None) -> dict[str, Any]:
+    """Return how a bucket is reached: as the configured s3 sink of that bucket does, if there is one, and the
+    command's own options over that.
+    """
+    from toolog.archive.bucket import split
+    from toolog.sinks.s3.options import ACCESS_KEYS
+
+    bucket, _ = split(address)
+    reach: dict[str, Any] = {}
+    for name, options in configured("handler", "sinks").items():
+        if options.get("type", name) == "s3" and options.get("bucket") == bucket:
+            reach = {key: options[key] for key in ACCESS_KEYS if key in options}
+            break
+    if profile is not None:
+        for key in ("access_key_id", "secret_access_key", "session_token"):
+            reach.pop(key, None)
+        reach["profile"] = profile
+    if endpoint_url is not None:
+        reach["endpoint_url"] = endpoint_url
+    return reach
+
+
+def check_reach(places: Iterable[str], endpoint_url: str | None, profile: str | None) -> None:
+    """Raise ConfigError when a bucket's options are given, and no place is in a bucket."""
+    from toolog.archive.bucket import is_address
+
+    if (endpoint_url or profile) and not any(map(is_address, places)):
+        raise ConfigError("--endpoint-url and --profile are about s3:// addresses, and there is none")
+
+
+@contextlib.contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar of bytes on a terminal's stderr, nothing in a pipe; gives what moves it on."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console(err=True), transient=True, disable=not sys.stderr.isatty())
+    with bar:
+        task = bar.add_task(what, total=total or None)
+        yield lambda size: bar.advance(task, size)
 
 
 def configured(section: str, name: str) -> Any:

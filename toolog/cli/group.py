@@ -27,15 +27,19 @@ COMMANDS = {
     "schema": "Print the JSON Schema of records.",
     "validate": "Check a file of records against the schema.",
     "sanitize": "Show what would be masked in a file, and by which rule.",
-    "cat": "Print the records in a spool or in record files.",
+    "cat": "Print the records in a spool, in files or in a bucket.",
+    "convert": "Turn records into JSON lines, MessagePack or Parquet.",
+    "ship": "Ship a spool to its sinks, as a process of its own.",
+    "dead-letters": "List, send again or drop what sinks refused.",
+    "retention": "Show, apply and verify how long each sink keeps records.",
     "level": "Change the level of a running process.",
     "doctor": "Tell what is and is not instrumented in this environment, and why.",
     "bench": "Measure on this machine what recording costs.",
 }
 
-# A closed pipe ends these quietly, as it ends any Unix tool. Not `run` and `demo`: a program's own
-# sockets and pipes must give it an exception, not a signal.
-_PIPE_IS_THEIRS = {"run", "demo"}
+# A closed pipe ends commands quietly, as it ends any Unix tool. Not these: the sockets and pipes of a program
+# or of a sink's client must give it an exception, not a signal.
+_PIPE_IS_THEIRS = {"run", "demo", "ship", "cat", "convert", "query", "retention"}
 
 
 class CommandGroup(click.Group):
@@ -49,7 +53,7 @@ class CommandGroup(click.Group):
         """Import and return one command; None for a name nobody knows."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"toolog.cli.{cmd_name}").command
+        command = importlib.import_module(f"toolog.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -11,13 +11,17 @@ import click
 
 from toolog.cli.common import (
     FOUND_NOTHING,
+    check_reach,
     filter_options,
+    find_reach,
     find_store,
     json_option,
     marks,
     open_store,
     print_json_lines,
     print_lines,
+    progress,
+    reach_options,
     store_option,
 )
 from toolog.errors import ConfigError
@@ -31,8 +35,11 @@ _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, s
 @filter_options
 @click.option("--instance", metavar="ID", help="Only calls of this tool instance.")
 @click.option("--until", metavar="WHEN", help="Only before then.")
+@click.option("--hold", metavar="GLOB", help="Only calls with a tag `hold` like this; '*' for all of them.")
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(1), help="How many calls.")
 @click.option("--sql", metavar="SELECT", help="Ask in SQL instead; nothing can be changed by it.")
+@click.option("--s3", "address", metavar="ADDRESS", help="Ask an archive: s3://bucket/prefix.")
+@reach_options
 @store_option
 @json_option
 @click.pass_context
@@ -46,8 +53,12 @@ def command(
     since: str | None,
     instance: str | None,
     until: str | None,
+    hold: str | None,
     limit: int,
     sql: str | None,
+    address: str | None,
+    endpoint_url: str | None,
+    profile: str | None,
     store_path: Path | None,
     as_json: bool,
 ) -> None:
@@ -58,23 +69,37 @@ def command(
     for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
     nothing was found.
 
+    With --s3 the same is asked of an archive in a bucket. What --since, --until and --level rule out is not
+    read; name a policy in the address (s3://bucket/prefix/policy=error) to read only that. A bucket that is
+    configured for an s3 sink is reached as that sink does.
+
     \b
     Example:
       toolog query 'declined card' --status failed --since '1 day'
+      toolog query --s3 s3://acme-toolog/calls --level ERROR --since '2 days'
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
+    check_reach((address or "",), endpoint_url, profile)
     if sql is not None:
-        filters = (text, tool, status, session, level, since, instance, until)
+        filters = (text, tool, status, session, level, since, instance, until, hold)
         if any(value is not None for value in filters):
             raise click.UsageError("--sql stands alone: put the filters into its WHERE", ctx)
+        if address is not None:
+            raise click.UsageError("--sql asks the store; --s3 takes filters only", ctx)
         rows = _select(find_store(store_path), sql)
         found = _print_rows(rows, as_json)
     else:
-        with open_store(store_path) as store:
-            calls = store.calls(
-                text=text, tool=tool, status=status, session=session, level=level, since=since,
-                instance=instance, until=until, limit=limit,
-            )  # fmt: skip
+        asked: dict[str, Any] = {
+            "text": text, "tool": tool, "status": status, "session": session, "level": level,
+            "since": since, "instance": instance, "until": until, "hold": hold, "limit": limit,
+        }  # fmt: skip
+        if address is not None:
+            if store_path is not None:
+                raise click.UsageError("--store and --s3 are two places; ask one of them", ctx)
+            calls = _ask_archive(address, find_reach(address, endpoint_url, profile), asked)
+        else:
+            with open_store(store_path) as store:
+                calls = store.calls(**asked)
         found = len(calls)
         if as_json:
             print_json_lines(calls)
@@ -85,6 +110,19 @@ def command(
     if not found:
         click.echo("nothing was found", err=True)
         ctx.exit(FOUND_NOTHING)
+
+
+def _ask_archive(address: str, reach: dict[str, Any], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    from toolog.archive.bucket import is_address
+    from toolog.archive.places import find_objects
+    from toolog.archive.selection import Question, ask, select
+
+    if not is_address(address):
+        raise ConfigError(f"--s3 takes an address like s3://bucket/prefix, not {address!r}")
+    question = Question(**asked)
+    needed = select(find_objects(address, reach), question)
+    with progress("reading", sum(one.size for one in needed)) as read:
+        return ask(needed, question, lambda where: click.echo(f"damaged: {where}", err=True), read)
 
 
 def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:

@@ -9,9 +9,10 @@ spool there is a thread for each sink, each with its own cursor.
 
 - ``queues``: what waits in memory; ``held``: what the disk could not take; ``outlet``: the spool, on disk or
 held
-- ``worker``: carries the queue into the spool; ``runner``: carries the spool into one sink
-- ``losses``, ``dead_letters``: what was given up; ``life``: fork, exit, signals; ``thread``, ``bell``: what
-runs it
+- ``worker``: carries the queue into the spool; ``runner``: carries the spool into one sink, a ``batch`` at a
+time, as its ``breaker`` allows; ``progress``: how it does
+- ``losses``, ``dead_letters``: what was given up; ``letters``: dead letters sent again
+- ``life``: fork, exit, signals; ``thread``, ``bell``: what runs it
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ class Pipeline:
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
         self._threadless = False
+        self.listens = True  # to `toolog level`
+        self.hasty = False  # the end waits for what is in a sink's hand, not for what is in the spool
         self.closed = False  # records that come now are late
         self.ended = False  # nothing of ours runs any more
         life.watch(self)
@@ -272,7 +275,7 @@ class Pipeline:
             self.outlet.append_many(self._seal([(0, record.levelno, -1, record) for record in routed]))
 
     def _listen(self) -> None:
-        if self._inbox is None and self.outlet.spool is not None:
+        if self._inbox is None and self.listens and self.outlet.spool is not None:
             inbox = Inbox(self.options.directory)
             try:
                 inbox.open()
@@ -299,7 +302,7 @@ class Pipeline:
             return False
         self.salvage()
         if self.options.ship != "background":
-            return not self.held.frames
+            return self.held.is_empty()
         if not self.worker.alive and not self.ended:
             self.keep_house()
         return self.shipping.wait(deadline, and_left=True)
@@ -376,7 +379,8 @@ class Pipeline:
             return
         if self.shipping.runners or self._threadless or is_ours():
             self.shipping.keep_going()
-            self.shipping.wait(deadline)
+            if not self.hasty:
+                self.shipping.wait(deadline)
         self.shipping.stop(deadline)
 
     # -- fork
@@ -384,7 +388,7 @@ class Pipeline:
     @property
     def busy(self) -> bool:
         """Whether a thread of ours is where a fork should not happen."""
-        return any(runner.busy and runner.alive for runner in self.shipping.runners)
+        return any(runner.in_sink for runner in self.shipping.runners)
 
     @property
     def paused(self) -> bool:

@@ -1,11 +1,14 @@
 """Dead letters: records that a sink refuses for good, kept in ``<spool>/dead-letters/<sink>.jsonl``.
 
-One JSON object a line: ``sink``, ``reason``, ``status``, ``time`` and the (sanitized) ``record``. The file is
-bounded; what does not fit is dropped and counted.
+One JSON object a line: ``sink``, ``reason``, ``status``, ``time``, ``levelno`` and the (sanitized)
+``record``. Bytes that are no JSON stand there as ``{"base64": ..., "serializer": ...}``. The file is bounded;
+what does not fit is dropped and counted. Whoever changes the file holds a lock on it (flock), as ``letters``
+replaces it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -45,19 +48,20 @@ class DeadLetters:
         try:
             document: Any = record.decode()
         except SerializationError:
-            document = {"base64": _base64(record.data)}
+            document = _raw(record)
             status = "unreadable"
         letter = {
             "sink": self._sink,
             "reason": reason[:2000],
             "status": status,
             "time": stamp(time.time_ns()).decode(),
+            "levelno": record.level,
             "record": document,
         }
         try:
             return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
         except (TypeError, ValueError):  # what no JSON can hold
-            letter["record"] = {"base64": _base64(record.data)}
+            letter["record"] = _raw(record)
             return orjson.dumps(letter, option=orjson.OPT_APPEND_NEWLINE)
 
     def _append(self, lines: list[bytes]) -> int:
@@ -65,7 +69,7 @@ class DeadLetters:
             path = self._find()
             if path is None or not lines:
                 return 0
-            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = open_box(path, os.O_CREAT)
         except OSError as error:
             contain("dead_letters", error)
             return 0
@@ -90,7 +94,24 @@ class DeadLetters:
             os.close(fd)
 
 
-def _base64(data: bytes) -> str:
+def open_box(path: Path, flags: int = 0) -> int:
+    """Open a dead-letter file, locked against everybody else who keeps to it; return the descriptor.
+
+    Raises OSError.
+    """
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if os.fstat(fd).st_nlink:  # else it was replaced while we waited for the lock
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _raw(record: SinkRecord) -> dict[str, Any]:
     import base64  # only for bytes that are no record
 
-    return base64.b64encode(data).decode()
+    return {"base64": base64.b64encode(record.data).decode(), "serializer": record.serializer}

@@ -7,15 +7,20 @@ dicts and deques. Readers and the worker, who move records out of it, take one a
 from __future__ import annotations
 
 import itertools
+import os
+import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolog.spool import Frame
+from toolog.spool.segment import SegmentName, host_name, stamp
 
-SEGMENT = "memory"
-"""The segment that frames in memory name; their offsets are places, not bytes."""
+PATIENCE = 1.0
+"""Seconds that records in memory wait at most for a full batch: they are lost with the process, and newer
+ones are given up when memory is full."""
 
 
 class Held:
@@ -33,7 +38,9 @@ class Held:
         self.frames: dict[int, Frame] = {}  # its size is read on the caller's way
         self._lanes: tuple[deque[int], ...] = (deque(), deque(), deque(), deque())
         self._places = itertools.count()
+        self._segment = ""
         self._end = 0
+        self._moving = False  # some were taken, and it is not known yet whether the disk has them
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -42,7 +49,9 @@ class Held:
     def append(self, lane: int, levelno: int, code: int, payload: bytes) -> None:
         """Hold one record; its bound is kept by whoever calls (see `Queues`). Called by one thread only."""
         place = next(self._places)
-        self.frames[place] = Frame(SEGMENT, place, place + 1, place, levelno, code, 0, 0, payload)
+        if not self.frames:
+            self._segment = _segment_name()
+        self.frames[place] = Frame(self._segment, place, place + 1, place, levelno, code, 0, 0, payload)
         self._lanes[lane].append(place)
         self._end = place + 1
 
@@ -64,12 +73,18 @@ class Held:
             elif not oldest:
                 return None  # what is older was taken too
 
+    def is_empty(self) -> bool:
+        """Whether nothing is held, nor on its way from here to the disk."""
+        with self.lock:
+            return not self.frames and not self._moving
+
     def take_untouched(self, limit: int) -> list[Frame]:
-        """Remove and return records that no reader took yet, oldest first."""
+        """Remove and return records that no reader took yet, oldest first; `put_back` must follow."""
         with self.lock:
             start = max([reader.at for reader in self.readers], default=0)
             places = [place for place in list(self.frames) if place >= start][:limit]
             taken = [self.frames.pop(place, None) for place in places]
+            self._moving = bool(places)
         return [frame for frame in taken if frame is not None]
 
     def take_all(self) -> list[Frame]:
@@ -81,9 +96,13 @@ class Held:
         return frames
 
     def put_back(self, frames: Sequence[Frame]) -> None:
-        """Return records that `take_untouched` gave out, to the places they had."""
+        """Return what the disk did not take of `take_untouched`, if anything, to the places it had."""
         with self.lock:
-            self.frames = dict(sorted([*self.frames.items(), *((frame.offset, frame) for frame in frames)]))
+            self._moving = False
+            if frames:
+                self.frames = dict(
+                    sorted([*self.frames.items(), *((frame.offset, frame) for frame in frames)])
+                )
 
     def retire(self) -> None:
         """Let go of what every reader has acknowledged."""
@@ -127,8 +146,18 @@ class Held:
         self._begin()
 
 
+def _segment_name() -> str:
+    """Return what frames in memory name as their segment: when holding began, in which process; number 0.
+
+    No segment on disk has that number. The frames' offsets are places, not bytes.
+    """
+    return str(SegmentName(stamp(time.time_ns()), host_name(), os.getpid(), secrets.token_hex(6), 0))
+
+
 class HeldReader:
     """Reads what is held for one sink, like a SpoolReader; its cursor is in memory, as the records are."""
+
+    patience = PATIENCE
 
     def __init__(self, held: Held, keep: Callable[[int], bool]) -> None:
         self.state: dict[str, Any] | None = None
@@ -166,6 +195,14 @@ class HeldReader:
     def forget(self) -> None:
         """Return to what was acknowledged."""
         self.at = self.acked
+
+    def in_hand(self) -> int:
+        """Return 0: nothing of the disk's room waits for what was read here."""
+        return 0
+
+    def urgent(self) -> bool:
+        """Return whether records wait here that were not read yet."""
+        return self.at < self._held.end
 
     def pending(self) -> int:
         """Return how many records the sink has not acknowledged."""

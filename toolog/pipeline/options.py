@@ -22,7 +22,7 @@ class Options:
     """
 
     directory: Path
-    sinks: Mapping[str, Mapping[str, Any] | Sink]
+    sinks: Mapping[str, Mapping[str, Any] | Sink] = field(repr=False)  # secrets may stand in them
     policies: Policies
     durability: Mapping[int, str] = field(default_factory=lambda: {0: "process"})
     serializer: str = "msgpack"

@@ -140,9 +140,12 @@ class Outlet:
             moved = self._held.take_untouched(64)
             if not moved:
                 break
-            rest = self._to_disk([(frame.levelno, frame.serializer, frame.payload) for frame in moved])
-            if rest:
+            rest: Sequence[Sealed] = [(frame.levelno, frame.serializer, frame.payload) for frame in moved]
+            try:
+                rest = self._to_disk(rest)
+            finally:
                 self._held.put_back(moved[len(moved) - len(rest) :])
+            if rest:
                 return False
             self.written += 1
         self.degraded = False
@@ -161,7 +164,11 @@ class Outlet:
             return
         for segment in self.writer.take_deleted():
             frames = [frame for frame in frames_open(segment) if frame.offset >= passed(segment.name)]
-            contain("spool_deleted")
+            contain(
+                "spool_deleted",
+                told=f"a segment in {self.directory} was deleted while it was written to; what was not"
+                " shipped of it is written again",
+            )
             self.append_many([(frame.levelno, frame.serializer, frame.payload) for frame in frames])
 
     def _to_disk(self, frames: Sequence[Sealed]) -> Sequence[Sealed]:
@@ -230,6 +237,6 @@ def _sync(writer: SpoolWriter) -> bool:
     try:
         writer.sync()
     except SpoolError as error:
-        contain("sync", error)
+        contain("sync", error, told=str(error))
         return False
     return True

@@ -1,22 +1,17 @@
 """Deleting from the local store and from files what is past its policy's ``keep``; what is on hold stays.
 
-Only what is local is purged here, on the sink's own thread. Servers have lifecycle engines of their own.
+Only what is local is purged here, on the sink's own thread; servers are a matter of `toolog.expiry`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from toolog.counters import count
-from toolog.levels import NAMES
 from toolog.retention import Policies
 from toolog.sinks import Sink
 from toolog.sinks.file import FileSink
 from toolog.sinks.sqlite import SqliteSink
-
-_DAY = 86_400.0
 
 
 def purge(sink: Sink, policies: Policies) -> int:
@@ -26,28 +21,19 @@ def purge(sink: Sink, policies: Policies) -> int:
     of the Unix epoch before which their records may go.
     """
     if isinstance(sink, FileSink):
-        sink.delete_old()  # by its own ``max_age``, see `with_file_limits`
+        sink.delete_old()  # by its own ``max_age``, see `expiry.local.with_file_limits`
         return 0
     gone = 0
     now = time.time()
-    for levels, keep in _limits(sink.name, policies):
+    for limit in policies.limits(sink.name):
+        levels, before = list(limit.levels), now - limit.keep
         if isinstance(sink, SqliteSink):
-            gone += _purge_store(sink, levels, now - keep)
+            gone += _purge_store(sink, levels, before)
         elif callable(own := getattr(sink, "purge", None)):
-            gone += int(own(levels, now - keep) or 0)
+            gone += int(own(levels, before) or 0)
     if gone:
         count("purged", gone, sink=sink.name)
     return gone
-
-
-def _limits(sink: str, policies: Policies) -> list[tuple[list[str], float]]:
-    """Return for each policy of a sink that has an end the names of the levels it covers, and its seconds."""
-    found = []
-    for policy in policies.of_sink(sink):
-        covered = [name for name, number in NAMES.items() if policies.policy(number) is policy]
-        if policy.keep is not None and covered:
-            found.append((covered, policy.keep))
-    return found
 
 
 def _purge_store(sink: SqliteSink, levels: list[str], before: float) -> int:
@@ -55,17 +41,3 @@ def _purge_store(sink: SqliteSink, levels: list[str], before: float) -> int:
 
     with store.open(sink.path) as opened:
         return opened.purge(levels, before=before).deleted
-
-
-def with_file_limits(name: str, options: Mapping[str, Any], policies: Policies) -> Mapping[str, Any]:
-    """Return a file sink's options with what the policies say: it deletes whole rotated files by their age.
-
-    A file is as old as its newest record, and holds records of all its policies, so the longest ``keep``
-    counts; it is rotated at least daily, else nothing in it would ever be old. What the user wrote stays as
-    it is.
-    """
-    keeps = [policy.keep for policy in policies.of_sink(name)]
-    longest = max([keep for keep in keeps if keep is not None], default=None)
-    if options.get("type", name) != "file" or longest is None or None in keeps:
-        return options
-    return {"max_age": longest, "rotate_every": min(_DAY, longest), **options}

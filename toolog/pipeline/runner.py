@@ -3,11 +3,13 @@ nothing but what the sink refuses.
 
 The cursor moves only when all of a batch is settled: stored, or in the dead letters. What a sink cannot take
 now is tried again for as long as it takes; the spool's bound decides what is lost, not a number of tries. The
-pause between tries doubles up to ``max_backoff`` with jitter. That is ten lines here and no library, because
-the pause must end at once when somebody flushes, when the process forks and when it ends.
+pause between tries doubles up to ``max_backoff`` with jitter (see ``breaker``). That is ten lines here and no
+library, because the pause must end at once when somebody flushes, when the process forks and when it ends.
 
-After BREAK_AFTER failures in a row the breaker is open: only a small batch is sent as a probe after each
-pause, so that a sink that comes back is not met with everything at once.
+While the breaker is open, only a small batch is sent as a probe after each pause, so that a sink that comes
+back is not met with everything at once. (Not to a sink that plans: the bounds of what it makes are fixed, and
+saved before its first try.) A call into the sink that does not return within its ``timeout`` is noticed by
+whoever calls ``check``: nobody can end it, but nobody waits for it either.
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
 stands alone; that one goes to the dead letters.
@@ -15,49 +17,31 @@ stands alone; that one goes to the dead letters.
 
 from __future__ import annotations
 
-import random
+import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from toolog.counters import contain, count
-from toolog.errors import SinkRejected, SinkUnavailable, ToologError
+from toolog.errors import SinkRejected, SinkUnavailable
+from toolog.pipeline import progress
+from toolog.pipeline.batch import Batch
+from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
+from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sanitize import Sanitizer
-from toolog.sinks.base import Answer, Delivery, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
 from toolog.spool import Frame
 
-BREAK_AFTER = 5
-PROBE = 16
-_FIRST_PAUSE = 0.1
 _HURRIED_PAUSE = 0.2
+_OVERDUE = 0.5
+"""Seconds over its timeout after which a call is called hung: a client that keeps its own timeout is not."""
 _POLL = 0.05
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
 """How often a record that the sink breaks on is tried alone before it is a dead letter."""
-
-
-class Source(Protocol):
-    """What a runner reads from: the spool on disk, or what is held in memory."""
-
-    @property
-    def state(self) -> dict[str, Any] | None:
-        """What the sink left in its cursor."""
-
-    def read(self, max_records: int = ..., max_bytes: int = ...) -> list[Frame]:
-        """Return the next frames."""
-
-    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
-        """Acknowledge a frame and all before it."""
-
-    def forget(self) -> None:
-        """Return to the cursor."""
-
-    def pending(self) -> int:
-        """Return how many records are not acknowledged."""
 
 
 class Stopped(Exception):
@@ -72,8 +56,10 @@ class SinkRunner(Loop):
     """Ships to one sink.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
-    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds between two batches, on
-    this thread, because it uses the sink's own connection.
+    batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
+    to ship and at the latest after twice that time, on this thread, because it uses the sink's own
+    connection. A batch waits no longer for more once
+    ``most_in_hand`` bytes of the disk cannot be freed because of it.
     """
 
     def __init__(
@@ -88,13 +74,14 @@ class SinkRunner(Loop):
         *,
         purge: Callable[[Sink], int],
         purge_every: float,
+        most_in_hand: float = math.inf,
     ) -> None:
         super().__init__(f"toolog-{name}")
         self.sink_name = name
         self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
-        self.failures = 0
-        self.failed_at = 0.0
         self.recalled = False
+        self.renewed = False  # the cursor was read again: the sink must begin anew with it
+        self.breaker = Breaker(name, delivery.max_backoff)
         self._make = make
         self._delivery = delivery
         self._policies = policies
@@ -103,13 +90,34 @@ class SinkRunner(Loop):
         self._losses = losses
         self._purge = purge
         self._purge_every = purge_every
-        self._purged_at = 0.0
+        self._most_in_hand = most_in_hand
+        self._purge_due = 0.0
+        self._purge_latest = time.monotonic() + purge_every
         self._sink: Sink | None = None
+        self._is_done: Callable[[], bool] = lambda: False
+        self._call = ""  # what is being asked of the sink now, and since when
+        self._called_at = 0.0
 
     @property
     def breaker_open(self) -> bool:
-        """Whether the sink failed so often in a row that only probes are sent."""
-        return self.failures >= BREAK_AFTER
+        """Whether the sink failed so often in a row that only probes are sent, or does not return."""
+        return self.breaker.is_open
+
+    @property
+    def in_sink(self) -> bool:
+        """Whether the thread is where a fork should not happen, and where somebody may still wait for it."""
+        return self.busy and self.alive and not self.breaker.hung
+
+    def check(self) -> None:
+        """Notice a call into the sink that has been running for too long; counted and told once for each."""
+        call, since = self._call, self._called_at
+        if not call or self.breaker.hung or not self.alive:
+            return
+        seconds = time.monotonic() - since
+        if seconds > self._delivery.timeout + _OVERDUE and self._called_at == since:
+            self.breaker.overdue(call, seconds, self._delivery.timeout)
+            if not self._call:  # it returned meanwhile
+                self.breaker.returned()
 
     # -- the loop
 
@@ -126,6 +134,7 @@ class SinkRunner(Loop):
     def work_here(self, is_done: Callable[[], bool]) -> None:
         """Ship on the calling thread until ``is_done``: where no thread can be started."""
         self.hurry = True
+        self._is_done = is_done
         try:
             while not is_done():
                 self._round()
@@ -133,27 +142,34 @@ class SinkRunner(Loop):
             pass
         finally:
             self.hurry = False
+            self._is_done = lambda: False
 
     def pending(self) -> int:
         """Return how many records the sink has not acknowledged."""
         return sum([source.pending() for source in self._sources])
 
     def _round(self) -> None:
+        if self.renewed:
+            self.renewed = False
+            self._close()
         if self._sink is None and not self._connect():
             return
+        if time.monotonic() >= self._purge_latest:  # records without a pause must not keep old ones for ever
+            self._purge_now()
         for source in self._sources:
             self.recalled = False
             frames = self._gather(source)
             if frames:
                 self._deliver(source, frames)
                 return
-        if time.monotonic() - self._purged_at >= self._purge_every:
+        if time.monotonic() >= self._purge_due:
             self._purge_now()
         self.idle(_POLL)
 
     def _connect(self) -> bool:
         sink: Sink | None = None
         self.enter()
+        self._begin("connect")
         try:
             sink = self._make()
             sink.connect()
@@ -161,42 +177,61 @@ class SinkRunner(Loop):
             if restore is not None:
                 restore(self._sources[0].state)
         except Exception as error:
-            self._failed("connect", error)
+            self.breaker.failed("connect", error)
             if sink is not None:
                 _close_quietly(sink)
         else:
             self._sink = sink
         finally:
+            self._end()
             self.leave()
         if self._sink is None:
             self._pause()
         return self._sink is not None
 
     def _gather(self, source: Source) -> list[Frame]:
-        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds."""
+        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds.
+
+        A sink that planned something before a crash gets all of that, whatever the limits are now.
+        """
         limits = self._delivery.batch
         frames = source.read(limits.max_records, limits.max_bytes)
         if not frames:
             return frames
         size = sum([len(frame.payload) for frame in frames])
-        full_at = time.monotonic() + limits.max_age
+        full_at = time.monotonic() + min(limits.max_age, source.patience)
         while (
             len(frames) < limits.max_records and size < limits.max_bytes and not (self.hurry or self.stopping)
         ):
             rest = full_at - time.monotonic()
-            if rest <= 0:
+            if rest <= 0 or self._must_go(source):
                 break
             self.idle(min(rest, _POLL))
             more = source.read(limits.max_records - len(frames), limits.max_bytes - size)
             size += sum([len(frame.payload) for frame in more])
             frames += more
+        goes_on = getattr(self._sink, "goes_on", None)
+        while goes_on is not None and goes_on(frames[-1].segment, frames[-1].seq):
+            more = source.read(limits.max_records, limits.max_bytes)
+            if not more:
+                break
+            frames += more
+        progress.note_read(self.sink_name, len(frames))
         return frames
+
+    def _must_go(self, source: Source) -> bool:
+        """Whether a batch may not wait for more: it is recalled, or holds up the disk or what memory has."""
+        return (
+            self.recalled
+            or source.in_hand() >= self._most_in_hand
+            or any(other.urgent() for other in self._sources if other is not source)
+        )
 
     # -- delivery
 
     def _deliver(self, source: Source, frames: list[Frame]) -> None:
         self._note_beginning()
-        batch = _Batch(frames, self._policies)
+        batch = Batch(frames, self._policies)
         try:
             while batch.open:
                 self._send_next(batch)
@@ -222,37 +257,73 @@ class SinkRunner(Loop):
             if state is not None:
                 spool.ack(_NO_FRAME, state)
 
-    def _send_next(self, batch: _Batch) -> None:
+    def _send_next(self, batch: Batch) -> None:
+        assert self._sink is not None
+        pace: Pace | None = getattr(self._sink, "pace", None)
+        if pace is not None:
+            self._wait_for(pace)
         if self.stopping:
             raise Stopped
         part = batch.open[0]
-        if self.breaker_open and len(part) > PROBE:
-            batch.open[0:1] = [part[:PROBE], part[PROBE:]]
+        most = (None if pace is None else pace.take) or len(part)
+        if self.breaker.is_open:
+            if not hasattr(self._sink, "plan"):
+                most = min(most, PROBE)
+            self.breaker.probing = True
+        if len(part) > most:
+            batch.open[0:1] = [part[:most], part[most:]]
             part = batch.open[0]
-        assert self._sink is not None
         self.enter()
         if self.recalled:
             self.leave()
             raise Recalled
         again = batch.resent(part)
+        if again:
+            count("retries", sink=self.sink_name)
+        began = self._begin("write")
         try:
-            answer = self._sink.write([batch.records[index] for index in part])
+            records = [batch.records[index] for index in part]
+            self._plan(records)
+            answer = self._sink.write(records)
         except SinkUnavailable as error:
-            self._failed("unavailable", error)
+            self._end()
+            self.breaker.failed("unavailable", error)
             self.leave()
             self._pause()
         except SinkRejected as error:
+            self.breaker.answered()
             self._isolate(batch, part, str(error), "rejected", tries=1)
         except Exception as error:  # the sink broke: on one of these records, most likely
             contain("sink", error)
             self._isolate(batch, part, f"{type(error).__name__}: {error}", "failed", tries=_ALONE_TRIES)
         else:
-            self.failures = 0
+            self._end()
+            progress.note_write(self.sink_name, time.monotonic() - began)
             self._settle(batch, part, answer, again)
         finally:
+            self._end()
             self.leave()
 
-    def _settle(self, batch: _Batch, part: list[int], answer: Answer | None, again: int) -> None:
+    def _wait_for(self, pace: Pace) -> None:
+        """Wait as long as the sink wants to be left alone."""
+        while not self.stopping and (rest := pace.wait()) > 0:
+            if self._is_done():
+                raise Stopped
+            self.idle(min(rest, _HURRIED_PAUSE))
+
+    def _plan(self, records: list[SinkRecord]) -> None:
+        """Let a sink that plans decide what it will make, and save that. Raises SinkUnavailable."""
+        plan = getattr(self._sink, "plan", None)
+        if plan is None or not plan(records):
+            return
+        if not self._sources[0].ack(_NO_FRAME, self._state()):
+            self.recalled = True  # perhaps another process ships by now: begin again at the cursor
+            raise SinkUnavailable(
+                "what is about to be stored cannot be noted in the spool: its disk is full or read-only",
+                tells=True,
+            )
+
+    def _settle(self, batch: Batch, part: list[int], answer: Answer | None, again: int) -> None:
         stored, retry, known = part, [], 0
         if answer is not None:
             ids: dict[int, str] = {}
@@ -267,17 +338,21 @@ class SinkRunner(Loop):
             known = answer.again
             again = max(again, known)
         if again:
-            count("delivered_again", again)
-        batch.close(part, stored)
+            count("delivered_again", again, sink=self.sink_name)
+        letters = batch.close(part, stored)
+        if letters:
+            count("resent", letters, sink=self.sink_name)
         if len(stored) > known:
             count("stored", len(stored) - known, sink=self.sink_name)
+        if len(retry) < len(part):  # a sink that asks for all of them again has not answered yet
+            self.breaker.answered()
         if retry:
             batch.open.insert(0, retry)
-            self.failures += 1
+            self.breaker.failed("retry")
             self.leave()
             self._pause()
 
-    def _isolate(self, batch: _Batch, part: list[int], reason: str, status: str, *, tries: int) -> None:
+    def _isolate(self, batch: Batch, part: list[int], reason: str, status: str, *, tries: int) -> None:
         if len(part) > 1:
             middle = len(part) // 2
             batch.open[0:1] = [part[:middle], part[middle:]]
@@ -291,7 +366,7 @@ class SinkRunner(Loop):
         self._bury(batch, [(index, reason, status)])
         batch.close(part, [])
 
-    def _bury(self, batch: _Batch, dead: list[tuple[int, str, str]]) -> None:
+    def _bury(self, batch: Batch, dead: list[tuple[int, str, str]]) -> None:
         for index, reason, status in dead:
             lost = self._dead_letters.write([(batch.records[index], reason, status)])
             if lost:
@@ -307,32 +382,34 @@ class SinkRunner(Loop):
 
     # -- trouble
 
-    def _failed(self, reason: str, error: BaseException) -> None:
-        self.failures += 1
-        self.failed_at = time.monotonic()
-        told = None
-        if reason == "connect" and isinstance(error, ToologError):  # no record was at hand, only the options
-            told = str(Sanitizer().sanitize(str(error)))
-        contain(f"sink {self.sink_name}: {reason}", error, told=told)
+    def _begin(self, call: str) -> float:
+        """Note that the sink is being called; return the time (monotonic seconds)."""
+        self._called_at = time.monotonic()
+        self._call = call
+        return self._called_at
+
+    def _end(self) -> None:
+        """Note that the call returned."""
+        self._call = ""
+        self.breaker.returned()
 
     def _pause(self, *, short: bool = False) -> None:
-        """Wait before the next try: exponential, with jitter so that many processes do not come back at
-        once.
+        """Wait before the next try; no longer than a moment while somebody flushes, unless the sink asked us
+        to.
         """
-        longest = _FIRST_PAUSE
-        if not short:
-            longest = min(self._delivery.max_backoff, _FIRST_PAUSE * 2 ** min(self.failures, 20))
-        until = time.monotonic() + longest * random.uniform(0.5, 1.0)
+        until = time.monotonic() + self.breaker.pause(short=short)
+        hurried = self.breaker.failed_at + max(_HURRIED_PAUSE, self.breaker.asked_for)
         while not self.stopping:
             rest = until - time.monotonic()
             if self.hurry:
-                rest = min(rest, self.failed_at + _HURRIED_PAUSE - time.monotonic())
+                rest = min(rest, hurried - time.monotonic())
             if rest <= 0:
                 return
             self.idle(min(rest, _HURRIED_PAUSE))
 
     def _purge_now(self) -> None:
-        self._purged_at = time.monotonic()
+        now = time.monotonic()
+        self._purge_due, self._purge_latest = now + self._purge_every, now + 2 * self._purge_every
         assert self._sink is not None
         self.enter()
         try:
@@ -351,46 +428,6 @@ class SinkRunner(Loop):
         sink, self._sink = self._sink, None
         if sink is not None:
             _close_quietly(sink)
-
-
-class _Batch:
-    """A batch on its way: which of its records are settled, and in which parts the rest is sent."""
-
-    def __init__(self, frames: Sequence[Frame], policies: Policies) -> None:
-        self.records: list[SinkRecord] = []
-        for frame in frames:
-            policy = policies.policy(frame.levelno)
-            self.records.append(
-                SinkRecord(
-                    frame.payload,
-                    serializer=frame.serializer,
-                    level=frame.levelno,
-                    policy="" if policy is None else policy.name,
-                )
-            )
-        self.open: list[list[int]] = [list(range(len(frames)))]
-        self.settled: set[int] = set()
-        self.broke: dict[int, int] = {}
-        self._sent: set[int] = set()
-
-    def resent(self, part: list[int]) -> int:
-        """Note that a part is being sent; return how many of its records were sent before."""
-        again = sum(index in self._sent for index in part)
-        self._sent.update(part)
-        return again
-
-    def close(self, part: list[int], stored: list[int]) -> None:
-        """Take a part out of what is open."""
-        self.open.remove(part)
-        self.settled.update(stored)
-
-    def settled_prefix(self) -> int:
-        """Return how many records from the first on may be acknowledged: all settled ones, or none of them.
-
-        Not some of them: what is acknowledged and what a sink says of its state must be the same.
-        """
-        count = len(self.settled)
-        return count if self.settled == set(range(count)) else 0
 
 
 def _close_quietly(sink: Sink) -> None:

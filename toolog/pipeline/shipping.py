@@ -7,6 +7,7 @@ itself.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,17 +17,19 @@ from typing import Any
 
 from toolog import sinks
 from toolog.counters import contain, count
-from toolog.errors import SpoolError
+from toolog.errors import NotInstalled, SpoolError
+from toolog.expiry.local import with_file_limits
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
+from toolog.pipeline.letters import settle
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet
-from toolog.pipeline.purge import purge, with_file_limits
+from toolog.pipeline.purge import purge
 from toolog.pipeline.runner import SinkRunner
 from toolog.sinks import Delivery, Sink
 from toolog.sinks.file import FileSink
-from toolog.spool import Frame, ShipperLock, SpoolReader
+from toolog.spool import Frame, ShipperLock, SpoolReader, ask_for_room, room_asked_for
 from toolog.spool.segment import SUFFIX
 
 LOCK_EVERY = 1.0
@@ -34,6 +37,8 @@ _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
 _GRACE = 0.3
 _RECALL = 0.2
+_MOST_IN_HAND = 8
+"""A batch that waits to be full may keep this part of the spool's bound from being deleted."""
 
 
 class Shipping:
@@ -54,11 +59,16 @@ class Shipping:
             self._sinks[name] = table or given
             # Made once now, so that a wrong option is told to whoever configures; each thread makes its own
             # later.
-            self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
+            try:
+                self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
+            except NotInstalled:
+                if options.ship != "none":  # else it is needed by the process that ships alone
+                    raise
             if options.ship == "background" and outlet.spool is not None:
                 outlet.spool.reserve(name)
         self._readers: list[SpoolReader] = []
         self._lock: ShipperLock | None = None
+        self._ready = False  # the lock is ours, and the cursors were read since
         self._other_ships = False
         self._lock_at = 0.0
         self._born = time.monotonic()
@@ -67,7 +77,16 @@ class Shipping:
     @property
     def is_shipper(self) -> bool:
         """Whether this pipeline has the right to ship its directory."""
-        return self._lock is not None and self._lock.held
+        return self._ready and self._lock is not None and self._lock.held
+
+    @property
+    def other_ships(self) -> bool:
+        """Whether another process had the right when this one last asked for it."""
+        return self._other_ships and not self.is_shipper
+
+    def owner(self) -> int | None:
+        """Return the process id of whoever ships the directory, as it stands in the lock's file."""
+        return None if self._lock is None else self._lock.owner()
 
     # -- every now and then
 
@@ -76,7 +95,10 @@ class Shipping:
         died.
         """
         now = time.monotonic()
+        for runner in self.runners:
+            runner.check()
         if self._lock is not None and self._lock.is_deleted():
+            self._ready = False
             self._lock.release()  # with a new file, another process would ship beside this one
         if not self.is_shipper and now >= self._lock_at:
             # Soon at first: a handler that this one replaces may be about to let go.
@@ -87,6 +109,7 @@ class Shipping:
         if self.is_shipper and self.outlet.spool is not None:
             self._seal_when_shipped()
             self.outlet.spool.retire(self._readers)
+            self._give_room()
 
     def _try_lock(self) -> None:
         if self.outlet.spool is None:
@@ -96,7 +119,23 @@ class Shipping:
                 self._lock = self.outlet.spool.shipper_lock()
             self._other_ships = not self._lock.try_acquire()
         except SpoolError as error:
-            contain("lock", error)
+            if self.options.directory.is_dir():  # else somebody deleted it: then nothing is to be shipped
+                contain("lock", error, told=str(error))
+            return
+        if self._lock.held:
+            self._begin_to_ship()
+
+    def _begin_to_ship(self) -> None:
+        """Read again what another process may have left since: cursors, and dead letters on their way."""
+        for reader in self._readers:
+            reader.reload()
+        for runner in self.runners:  # they served what memory held, by what they knew then
+            runner.renewed = True
+        try:
+            settle(self.options.directory)
+        except OSError as error:
+            contain("dead_letters", error)
+        self._ready = True
 
     def _seal_when_shipped(self) -> None:
         """End a large live segment that every sink has read, so that it can be deleted."""
@@ -113,7 +152,12 @@ class Shipping:
         """
         spool, writer = self.outlet.spool, self.outlet.writer
         oldest = self.options.when_full == "drop_oldest"
-        if spool is None or writer is None or not self.is_shipper or not self._readers:
+        if spool is None or writer is None:
+            return False
+        if not self.is_shipper:
+            ask_for_room(self.options.directory, levelno)
+            return False
+        if not self._readers:
             return False
         if time.monotonic() - self._refused_at < LOCK_EVERY and not oldest:
             return False
@@ -126,6 +170,12 @@ class Shipping:
         if not given.freed:
             self._refused_at = time.monotonic()
         return bool(given.freed)
+
+    def _give_room(self) -> None:
+        """Make the room that a process asked for which does not ship: it holds its records in memory."""
+        levelno = room_asked_for(self.options.directory)
+        if levelno is not None:
+            self.make_room(levelno)
 
     def salvage(self) -> None:
         """Write again what somebody deleted before every sink had it."""
@@ -141,7 +191,7 @@ class Shipping:
         deadline = time.monotonic() + _RECALL
         for runner in self.runners:
             runner.paused = True
-        while any(runner.busy and runner.alive for runner in self.runners) and time.monotonic() < deadline:
+        while any(runner.in_sink for runner in self.runners) and time.monotonic() < deadline:
             time.sleep(_POLL)
         try:
             yield
@@ -178,6 +228,7 @@ class Shipping:
             self._losses,
             purge=lambda sink: purge(sink, policies),
             purge_every=self.options.purge_every,
+            most_in_hand=self.options.max_size // _MOST_IN_HAND,
         )
 
     def _keep(self, name: str) -> Callable[[int], bool]:
@@ -211,8 +262,19 @@ class Shipping:
         ``and_left``: also what dead processes left there. Where no thread runs, this one ships. Where another
         process ships there is nothing to wait for. False when the deadline (monotonic seconds) came.
         """
-        target, held_to = self.own_segments(and_left=and_left), self._held.end if self._held.frames else 0
-        is_done = _Once(lambda: self._has_arrived(target, held_to))
+        held_to = 0 if self._held.is_empty() else self._held.end
+        target = self.own_segments(and_left=and_left)
+
+        def has_arrived() -> bool:
+            nonlocal held_to
+            if held_to and not self._held.is_empty() and self._held.acked() < held_to:
+                return False
+            if held_to:  # the disk may have it by now
+                held_to = 0
+                target.update(self.own_segments(and_left=and_left))
+            return self._has_arrived(target)
+
+        is_done = _Once(has_arrived)
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
         try:
@@ -228,9 +290,7 @@ class Shipping:
                 runner.hurry = False
         return True
 
-    def _has_arrived(self, target: dict[str, int], held_to: int) -> bool:
-        if held_to and self._held.frames and self._held.acked() < held_to:
-            return False
+    def _has_arrived(self, target: dict[str, int]) -> bool:
         if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
             return self._other_ships or self.outlet.spool is None
         for name in list(target):
@@ -258,14 +318,17 @@ class Shipping:
         for runner in self.runners:
             runner.stop()
         grace = max(deadline, time.monotonic() + _GRACE)
-        while any(runner.alive for runner in self.runners) and time.monotonic() < grace:
+        while any(one.alive and not one.breaker.hung for one in self.runners) and time.monotonic() < grace:
             time.sleep(_POLL)
+            for runner in self.runners:
+                runner.check()
 
     def release(self) -> None:
         """Delete what is shipped, and let another process ship."""
         if self._lock is not None:
-            if self._lock.held and self.outlet.spool is not None:
+            if self.is_shipper and self.outlet.spool is not None:
                 self.outlet.spool.retire(self._readers)
+            self._ready = False
             self._lock.release()
             self._other_ships = True  # whoever comes next
 
@@ -280,6 +343,7 @@ class Shipping:
         self.runners = []
         self._readers = []
         self._lock_at = 0.0
+        self._ready = False
         self._other_ships = False
         self._born = time.monotonic()
 
@@ -299,6 +363,8 @@ class _Once:
 class _Shipped:
     """The spool as a runner reads it: nothing is there unless this process is the directory's shipper."""
 
+    patience = math.inf
+
     def __init__(self, reader: SpoolReader, shipping: Shipping) -> None:
         self._reader = reader
         self._shipping = shipping
@@ -313,12 +379,22 @@ class _Shipped:
         return self._reader.read(max_records, max_bytes) if self._shipping.is_shipper else []
 
     def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
-        """Acknowledge a frame and all before it."""
-        return self._reader.ack(frame, state)
+        """Acknowledge a frame and all before it; not once another process may have taken over, whose cursor
+        it is then.
+        """
+        return self._shipping.is_shipper and self._reader.ack(frame, state)
 
     def forget(self) -> None:
         """Return to the cursor."""
         self._reader.forget()
+
+    def in_hand(self) -> int:
+        """Return how many bytes of the spool cannot be deleted because of what was read."""
+        return self._reader.in_hand()
+
+    def urgent(self) -> bool:
+        """Return False: what is on disk can wait."""
+        return False
 
     def pending(self) -> int:
         """Return how many records are not acknowledged."""

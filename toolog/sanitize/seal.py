@@ -12,6 +12,7 @@ from typing import Any
 import ormsgpack
 
 from toolog.call import _COUNTS
+from toolog.context import HOLD_TAG
 from toolog.counters import contain
 from toolog.record import ToolRecord
 from toolog.sanitize import Sanitizer, default
@@ -122,6 +123,8 @@ def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> byte
             masked[rule] = masked.get(rule, 0) + number
         if not isinstance(clean, dict) and key in ("input", "tags", "error", "attributes", "truncated"):
             clean = {"value": clean}  # the schema wants an object there, also when all of it is a mask
+            if key == "tags" and isinstance(value, dict) and value.get(HOLD_TAG) is not None:
+                clean[HOLD_TAG] = FAILED  # why is hidden, but on hold it is
         parts += [ormsgpack.packb(key), ormsgpack.packb(clean)]
     if not changed:
         return record.assemble(tail, count)
@@ -130,7 +133,18 @@ def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> byte
 
 def _withhold(record: ToolRecord) -> bytes:
     head, count = record.head()
-    return _COUNTS[count + 1] + head + b"\xa6masked" + ormsgpack.packb({"redaction_failed": 1})
+    tail = b"\xa6masked" + ormsgpack.packb({"redaction_failed": 1})
+    if _may_be_on_hold(record):
+        return _COUNTS[count + 2] + head + tail + b"\xa4tags" + ormsgpack.packb({HOLD_TAG: FAILED})
+    return _COUNTS[count + 1] + head + tail
+
+
+def _may_be_on_hold(record: ToolRecord) -> bool:
+    """Whether a record may have the tag ``hold``: a purge must leave it though nothing of it can be shown."""
+    call = record._call
+    if call is not None:
+        return call.bag.tags.get(HOLD_TAG) is not None
+    return ormsgpack.packb(HOLD_TAG) in record._tail
 
 
 ToolRecord.sealer = staticmethod(seal)

@@ -44,15 +44,17 @@ def look_up(
     *,
     where: str,
     defaults: Mapping[str, Any] | None = None,
+    project: tuple[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Found]:
     """Return for every parameter of some sections, by its dotted name, what was written for it and where.
 
     ``given`` are the arguments (nested tables or dotted names), ``where`` names them in an error;
-    ``defaults`` replace defaults of the table (a profile). Raises ConfigError for an unknown key.
+    ``defaults`` replace defaults of the table (a profile). ``project`` stands in place of pyproject.toml:
+    where it stood, and its table. Raises ConfigError for an unknown key.
     """
     wanted = section(*sections)
     check_environment()
-    place, table = read_project()
+    place, table = project or read_project()
     arguments = flatten(given, wanted, where)
     known = [parameter for parameter in TABLE if parameter.section != "sink"]
     written = flatten(_unfold_capture(table), known, place)
@@ -79,12 +81,13 @@ def resolve(
     *,
     where: str,
     defaults: Mapping[str, Any] | None = None,
+    project: tuple[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Return a checked value for every parameter of some sections, by its dotted name; see `look_up`.
 
     Raises ConfigError for an unknown key or an impossible value.
     """
-    found = look_up(sections, given, where=where, defaults=defaults)
+    found = look_up(sections, given, where=where, defaults=defaults, project=project)
     return {name: check(one.parameter, one.value, one.where) for name, one in found.items()}
 
 

@@ -9,11 +9,10 @@ for.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.errors import ConfigError, NotInstalled, nearest, unknown_key
 from toolog.sinks.base import (
     COMMON_OPTIONS,
     Answer,
@@ -24,6 +23,7 @@ from toolog.sinks.base import (
     SinkRecord,
     delivery,
 )
+from toolog.sinks.extras import is_installed
 
 __all__ = [
     "Answer",
@@ -39,16 +39,16 @@ __all__ = [
 
 BUILT_IN = {
     "console": "toolog.sinks.console:ConsoleSink",
+    "elasticsearch": "toolog.sinks.search:ElasticsearchSink",
     "file": "toolog.sinks.file:FileSink",
     "memory": "toolog.sinks.memory:MemorySink",
+    "opensearch": "toolog.sinks.search:OpenSearchSink",
+    "s3": "toolog.sinks.s3.sink:S3Sink",
     "sqlite": "toolog.sinks.sqlite:SqliteSink",
 }
 """Type name -> dotted name of the sinks that come with toolog."""
 
 CLIENTS = {
-    "elasticsearch": "elasticsearch",
-    "opensearch": "opensearchpy",
-    "s3": "boto3",
     "otlp": "opentelemetry.exporter.otlp",
 }
 """Type names that are reserved for sinks of later releases -> the client library each one needs."""
@@ -68,7 +68,9 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
     if not isinstance(options, Mapping):
         if isinstance(options, Sink):
             return options
-        raise ConfigError(f"sink {name!r} is a table of options or a sink object, not {options!r}")
+        raise ConfigError(
+            f"sink {name!r} is a table of options or a sink object, not a {type(options).__name__}"
+        )
     kind = options.get("type", name)
     if not isinstance(kind, str):
         raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {kind!r}")
@@ -113,7 +115,8 @@ def _find(name: str, kind: str) -> Any:
         try:
             return _load(kind)
         except (ImportError, AttributeError, ValueError) as error:
-            raise ConfigError(f"type of sink {name!r}: {kind!r} could not be imported: {error}") from error
+            wrong = NotInstalled if isinstance(error, ModuleNotFoundError) else ConfigError
+            raise wrong(f"type of sink {name!r}: {kind!r} could not be imported: {error}") from error
     for point in _entry_points():
         if point.name == kind:
             try:
@@ -135,20 +138,11 @@ def _find(name: str, kind: str) -> Any:
 
 
 def _not_here(name: str, kind: str) -> ConfigError:
-    client = (
-        "" if _is_installed(CLIENTS[kind]) else f" (nor is its client here: pip install 'toolog[{kind}]')"
-    )
+    client = "" if is_installed(CLIENTS[kind]) else f" (nor is its client here: pip install 'toolog[{kind}]')"
     return ConfigError(
         f"sink {name!r}: this version of toolog does not ship to {kind!r} yet{client}; "
         f"it ships to {', '.join(sorted(BUILT_IN))} and to sinks of your own ('package.module:Class')"
     )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _load(dotted: str) -> Any:

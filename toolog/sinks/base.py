@@ -9,9 +9,15 @@ A sink writes batches of sealed (sanitized, serialized) records somewhere. It ha
   ``record_id`` once if it can.
 - ``close()`` writes what is buffered and lets go of everything. It may be called twice.
 
-Two more are optional: a sink that must know at its next start how far it came gives ``cursor_state()`` (plain
-data, saved with the spool's cursor after each acknowledged batch) and takes it back in ``restore(state)``,
-which is called once, after ``connect()`` and before the first ``write``.
+Some more are optional: a sink that must know at its next start how far it came gives ``cursor_state()``
+(plain data, saved with the spool's cursor after each acknowledged batch) and takes it back in
+``restore(state)``, which is called once, after ``connect()`` and before the first ``write``. A sink whose
+target may ask it to slow down has a ``pace`` (:class:`Pace`).
+
+So is a pair for a sink that must make the very same thing of the same records, whoever repeats it after a
+crash: ``plan(batch)`` decides what ``write(batch)`` will make, and answers whether ``cursor_state()`` must be
+on disk before that; ``goes_on(segment, seq)`` answers whether what was planned once goes on behind that
+record, so that the next batch must not end there. Such a sink gets its batches whole, never as a probe.
 
 A sink runs in a thread of its own and is never called by two threads at once.
 """
@@ -60,16 +66,30 @@ class SinkRecord:
     """One record on its way into a sink: bytes as they stood in the spool, decoded only when somebody asks.
 
     Attributes: ``policy`` (name of the retention policy), ``level`` (number as in ``logging``), ``data``
-    (bytes), ``serializer`` (code: 0 JSON, 1 MessagePack).
+    (bytes), ``serializer`` (code: 0 JSON, 1 MessagePack), ``segment`` and ``seq`` (where it stood: the name
+    of the spool's segment and the writer's serial number in it; together they are the record's own, and the
+    same whenever it is read again. A segment with the number 000000 was never on disk: its records were held
+    in memory while the disk failed. "" where no spool was).
     """
 
-    __slots__ = ("_document", "data", "level", "policy", "serializer")
+    __slots__ = ("_document", "data", "level", "policy", "segment", "seq", "serializer")
 
-    def __init__(self, data: bytes, *, serializer: int = MSGPACK, level: int = 20, policy: str = "") -> None:
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        serializer: int = MSGPACK,
+        level: int = 20,
+        policy: str = "",
+        segment: str = "",
+        seq: int = 0,
+    ) -> None:
         self.data = data
         self.serializer = serializer
         self.level = level
         self.policy = policy
+        self.segment = segment
+        self.seq = seq
         self._document: dict[str, Any] | None = None
 
     @property
@@ -161,6 +181,17 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
+
+
+class Pace(Protocol):
+    """How much a sink takes now, and when; asked before each ``write``."""
+
+    @property
+    def take(self) -> int | None:
+        """How many records the next batch may have; None: as many as the batch limits say."""
+
+    def wait(self) -> float:
+        """Return for how many seconds the sink should be left alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ twice.
 The file being written is ``path``. When it has reached ``max_size`` or is older than ``rotate_every``, it is
 renamed to ``<stem>-<number><suffix>`` (numbers only ever rise) before the next batch, and packed to ``.zst``
 if wanted. Of the rotated files the newest ``max_files`` stay, and of those none older than ``max_age``; but
-one in which a record carries the tag ``hold`` stays whatever its age.
+one in which a record carries the tag ``hold`` stays whatever its age. A file that nobody wrote to for
+``max_age`` is rotated for that reason.
 
 Nothing stands in the file twice: the sink's ``cursor_state()`` is the file's identity and length after the
 last batch that was acknowledged, and ``restore()`` cuts the file back to it. Whatever stood behind came from
@@ -21,15 +22,28 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolog.errors import ConfigError, SerializationError, SinkUnavailable
-from toolog.sinks.base import JSON, MSGPACK, Answer, Batch, BatchLimits, SinkRecord
+from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
+from toolog.sinks.forms import FORMS, bytes_in
 from toolog.units import parse_duration, parse_size
 
-FORMATS = {"jsonl": JSON, "msgpack": MSGPACK}
-"""Format name -> serializer code of what stands in the file."""
+
+@dataclass(frozen=True, slots=True)
+class OldFile:
+    """A file that is too old, or one too many: its size in bytes, when it was last written to (seconds of the
+    Unix epoch), and whether a record in it is on hold. ``live``: it is the one being written.
+    """
+
+    path: Path
+    why: str
+    size: int
+    written: float
+    held: bool
+    live: bool = False
 
 
 class FileSink:
@@ -63,20 +77,21 @@ class FileSink:
         self.path = Path(path).expanduser()
         if format is None:
             format = "msgpack" if self.path.suffix in {".msgpack", ".mp"} else "jsonl"
-        if format not in FORMATS:
+        if format not in FORMS:
             raise ConfigError(f"format of {where} is 'jsonl' or 'msgpack', not {format!r}")
         if isinstance(max_files, bool) or not isinstance(max_files, int) or max_files < 0:
             raise ConfigError(f"max_files of {where} is a whole number, zero or more, not {max_files!r}")
-        self._code = FORMATS[format]
+        self._code = FORMS[format]
         self._max_size = parse_size(max_size, f"max_size of {where}")
-        self._rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
-        self._max_files = max_files
-        self._max_age = parse_duration(max_age, f"max_age of {where}")
+        self.rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
+        self.max_files = max_files
+        self.max_age = parse_duration(max_age, f"max_age of {where}")
         self._compress = bool(compress)
         self._sync = bool(sync)
         self._fd = -1
         self._length = 0
         self._opened_at = 0.0
+        self._holding: dict[Path, tuple[int, int]] = {}
 
     # -- the protocol of a sink ------------------------------------------------------------------------------
 
@@ -102,13 +117,14 @@ class FileSink:
         buffer = io.BytesIO()
         for record in batch:
             try:
-                buffer.write(self._bytes_of(record))
+                buffer.write(bytes_in(record, self._code))
             except SerializationError as error:
                 rejected[record.record_id] = str(error)
         try:
             self._follow_a_moved_file()
             if self._is_due() and buffer.tell():
                 self._rotate()
+                self.delete_old()
             self._append(buffer.getbuffer())
         except OSError as error:
             raise SinkUnavailable(f"{self.path}: {error.strerror or error}") from error
@@ -151,25 +167,6 @@ class FileSink:
             self._length = keep
 
     # -- the file --------------------------------------------------------------------------------------------
-
-    def _bytes_of(self, record: SinkRecord) -> bytes:
-        if record.serializer == self._code == MSGPACK:
-            return record.data
-        if record.serializer == self._code == JSON and b"\n" not in record.data:
-            return record.data + b"\n"
-        document = record.decode()
-        try:
-            if self._code == MSGPACK:
-                import ormsgpack
-
-                return ormsgpack.packb(document)
-            import orjson
-
-            return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
-        except (TypeError, ValueError) as error:
-            raise SerializationError(
-                f"cannot be written as {'MessagePack' if self._code else 'JSON'}: {error}"
-            ) from error
 
     def _end_torn_line(self) -> None:
         """End a line that somebody left unfinished, so that it spoils only itself."""
@@ -229,7 +226,7 @@ class FileSink:
             return False
         if self._max_size and self._length >= self._max_size:
             return True
-        return bool(self._rotate_every) and time.time() - self._opened_at >= self._rotate_every
+        return bool(self.rotate_every) and time.time() - self._opened_at >= self.rotate_every
 
     # -- rotated files ---------------------------------------------------------------------------------------
 
@@ -252,18 +249,59 @@ class FileSink:
         for _, path in older:
             if self._compress and path.suffix != ".zst":
                 _pack(path)
-        self.delete_old()
 
-    def delete_old(self) -> None:
-        """Delete the rotated files that are too many or too old, unless one has a record on hold."""
-        files = sorted(self._rotated())
-        surplus = files[: max(0, len(files) - self._max_files)] if self._max_files else []
-        for entry in files:
-            path = entry[1]
+    def old_files(self) -> list[OldFile]:
+        """Return the files that are too many or too old, held ones too; the sink need not be connected."""
+        found = []
+        files = sorted(self._rotated()) if self.path.parent.is_dir() else []
+        surplus = len(files) - self.max_files if self.max_files else 0
+        for position, (_, path) in enumerate(files):
             with contextlib.suppress(FileNotFoundError):
-                too_old = self._max_age and time.time() - path.stat().st_mtime > self._max_age
-                if (entry in surplus or too_old) and not _may_hold(path):
-                    path.unlink()
+                facts = path.stat()
+                if position < surplus:
+                    why = f"more than max_files ({self.max_files})"
+                elif self._is_past_age(facts.st_mtime):
+                    why = "past its age"
+                else:
+                    continue
+                found.append(OldFile(path, why, facts.st_size, facts.st_mtime, self._holds(path, facts)))
+        with contextlib.suppress(FileNotFoundError):
+            facts = self.path.stat()
+            if facts.st_size and self._is_past_age(facts.st_mtime):
+                held = self._holds(self.path, facts)
+                found.append(
+                    OldFile(self.path, "past its age", facts.st_size, facts.st_mtime, held, live=True)
+                )
+        return found
+
+    def delete_old(self) -> int:
+        """Delete the files that are too many or too old, unless one has a record on hold; return how many
+        went.
+
+        The file being written is rotated first when it is too old itself, and then goes like the others; that
+        takes a connected sink. Raises OSError.
+        """
+        if self._fd >= 0 and self._length and self._is_past_age(os.fstat(self._fd).st_mtime):
+            self._rotate()
+        gone = 0
+        for old in self.old_files():
+            if not old.held and not old.live:
+                with contextlib.suppress(FileNotFoundError):
+                    old.path.unlink()
+                    gone += 1
+        return gone
+
+    def _is_past_age(self, written: float) -> bool:
+        return bool(self.max_age) and time.time() - written > self.max_age
+
+    def _holds(self, path: Path, facts: os.stat_result) -> bool:
+        """Look into a file for a record on hold; one that has it is not read again while it is the same."""
+        seen = (facts.st_mtime_ns, facts.st_size)
+        if self._holding.get(path) != seen:
+            if not _may_hold(path):
+                return False
+            self._holding[path] = seen
+        return True
 
 
 def _may_hold(path: Path) -> bool:

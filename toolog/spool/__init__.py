@@ -12,6 +12,7 @@ Directory
     ``cursors/SINK.cursor``  how far SINK has acknowledged each segment (see ``toolog.spool.cursor``)
     ``shipper.lock``         held by the one process that ships (flock, exclusive)
     ``dead-letters/``        what sinks refused for good, as JSON lines
+    ``room.wanted``          levels of records that wait for room, one a line; the shipper takes it away
     ======================== ==============================================================================
 
     The directory has permissions 0700, files 0600. ``SINK`` is percent-encoded.
@@ -21,6 +22,8 @@ Segment names
     STAMP is the time of creation in UTC with microseconds; HOST has letters, digits, ``.`` and ``-``; PID is
     decimal; RANDOM is 12 hex digits, new at each start and fork; NUMBER counts the writer's segments from
     000001 on (at least six digits). Segments are read in the order of their names: the order of creation.
+    A segment that is for one sink alone (dead letters that are sent again) has ``_to-SINK`` behind NUMBER;
+    the cursors of other sinks have passed it, and only SINK decides when it is deleted.
 
 Segment
     The 8 bytes ``TLSPOOL1``, then frames without gaps. The first frame has flag 1: its payload is a JSON
@@ -96,7 +99,8 @@ from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
 from toolog.spool.overflow import GivenUp
 from toolog.spool.reader import SpoolReader
-from toolog.spool.segment import SegmentName
+from toolog.spool.room import ask_for_room, room_asked_for
+from toolog.spool.segment import SegmentName, addressee
 from toolog.spool.writer import SpoolWriter
 
 __all__ = [
@@ -110,6 +114,9 @@ __all__ = [
     "Spool",
     "SpoolReader",
     "SpoolWriter",
+    "addressee",
+    "ask_for_room",
     "iter_frames",
     "pending",
+    "room_asked_for",
 ]

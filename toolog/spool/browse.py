@@ -126,4 +126,6 @@ def pending(directory: str | os.PathLike[str], cursor_name: str) -> Iterator[Fra
     """
     cursor = Cursor(directory, cursor_name)
     for name in segment.listing(Path(directory)):
+        if segment.is_foreign(name, cursor_name):
+            continue
         yield from frames_of(Path(directory), name, cursor.saved.get(name, Mark(0)))

@@ -115,14 +115,14 @@ class Spool:
         """Delete the segments that every one of ``cursors`` has passed and nobody writes to; return how many.
 
         Only the holder of the shipper's lock may do so. Without any cursor, nothing is deleted: nothing is
-        shipped.
+        shipped. A segment for one sink alone stays when its sink is not among them.
         """
         needed = list(cursors)
         if not needed:
             return 0
         gone = 0
         for name, size in self._listing().items():
-            if min([one.passed(name) for one in needed]) < size:
+            if not size <= min([one.passed(name) for one in needed]) < segment.FOREIGN:
                 continue
             path = self.directory / (name + segment.SUFFIX)
             # Complete first, then the size: nothing can have come behind what was acknowledged.

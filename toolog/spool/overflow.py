@@ -64,6 +64,7 @@ def make_room(
             _stock(directory, name, readers)
             for name in segment.listing(directory)
             if segment.final_size(directory / (name + segment.SUFFIX))[0]
+            and any(reader.passed(name) < segment.FOREIGN for reader in readers)
         ]
         for stock in _plan(stocks, need, below):
             _carry_out(directory, stock, readers, done)

@@ -178,14 +178,32 @@ class SpoolReader:
 
         A sink that keeps a state of its own must find the two together: there only what is saved counts.
         """
+        if segment.is_foreign(name, self.cursor.sink):
+            return segment.FOREIGN
         with self._lock:
             marks = self.cursor.saved if self.cursor.state is not None else self.cursor.marks
             mark = marks.get(name)
             return mark.end if mark else self._gone.get(name, 0)
 
+    def in_hand(self) -> int:
+        """Return how many bytes of the spool were read, or passed over, and are not acknowledged on disk."""
+        with self._lock:
+            return sum(
+                [
+                    max(0, place.pos - self.passed(name))
+                    for name, place in self._places.items()
+                    if place.pos > 0
+                ]
+            )
+
     def needs(self, frame: Frame) -> bool:
         """Tell whether the sink still needs a frame: it wants that level and has not acknowledged it."""
-        return frame.offset >= self.passed(frame.segment) and (self.keep is None or self.keep(frame.levelno))
+        keep = self._keep_in(frame.segment)
+        return frame.offset >= self.passed(frame.segment) and (keep is None or keep(frame.levelno))
+
+    def _keep_in(self, name: str) -> Callable[[int], bool] | None:
+        """Return which levels are wanted of a segment: all (None), if it is for this sink alone."""
+        return None if segment.addressee(name) else self.keep
 
     def hold(self) -> threading.RLock:
         """Return the lock that keeps this reader from reading and acknowledging meanwhile."""
@@ -196,6 +214,15 @@ class SpoolReader:
         with self._lock:
             self._runs.clear()
             self._places.clear()
+
+    def reload(self) -> None:
+        """Read the cursor from the disk again: another process may have shipped since."""
+        with self._lock:
+            self.cursor = Cursor(self.directory, self.cursor.sink)
+            self._runs.clear()
+            self._places.clear()
+            self._listed_at = 0.0
+            self._dirty = False
 
     # -- reading
 
@@ -285,7 +312,7 @@ class SpoolReader:
                 at_end=at_end,
                 final=place.final,
                 broken=place.broken,
-                keep=self.keep,
+                keep=self._keep_in(name),
             )
             if found.consumed + skip == 0 and found.wanted > len(data) and not at_end:
                 wanted = found.wanted
@@ -335,9 +362,11 @@ class SpoolReader:
             ):
                 return
             listed_ns = time.time_ns()
-            sizes = segment.listing(self.directory)
+            listed = segment.listing(self.directory)
         except OSError:
             return
+        sink = self.cursor.sink
+        sizes = {name: listed[name] for name in listed if not segment.is_foreign(name, sink)}
         self._listed_at, self._listed_ns, self._dir_mtime_ns = now, listed_ns, mtime
         self._sizes = sizes
         for name in [name for name in self._places if name not in sizes]:
@@ -411,7 +440,8 @@ class SpoolReader:
                 mark = self.cursor.marks.get(name)
                 place.count_at = mark.end if mark else 0
                 place.acked = 0
-            for found in walk(fd, name, place.salt, place.count_at, size, final=False, keep=self.keep):
+            keep = self._keep_in(name)
+            for found in walk(fd, name, place.salt, place.count_at, size, final=False, keep=keep):
                 place.counted += len(found.frames)
                 place.count_at = found.consumed
         except OSError:

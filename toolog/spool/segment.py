@@ -12,9 +12,11 @@ import re
 import secrets
 import stat
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from toolog.errors import SpoolError
 from toolog.spool import forks, frame
@@ -27,8 +29,13 @@ _OPEN_OLD = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW
 _DAY = r"[1-9]\d{3}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]\d|2[0-3])[0-5]\d[0-5]\d\d{6}"
 _NAME = re.compile(
-    rf"({_DAY}T{_TIME}Z)_([A-Za-z0-9.-]{{1,40}})_(\d{{1,10}})_([0-9a-f]{{12}})_(\d{{6,12}})", re.ASCII
+    rf"({_DAY}T{_TIME}Z)_([A-Za-z0-9.-]{{1,40}})_(\d{{1,10}})_([0-9a-f]{{12}})_(\d{{6,12}})"
+    r"(?:_to-([A-Za-z0-9_.~%-]{1,100}))?",
+    re.ASCII,
 )
+_TO = "_to-"
+FOREIGN = 1 << 62
+"""How far a sink has passed a segment that is addressed to another one."""
 _STALE_SECONDS = 60.0
 
 
@@ -36,7 +43,8 @@ _STALE_SECONDS = 60.0
 class SegmentName:
     """The facts that stand in a segment's name.
 
-    When it was created, by which writer, the how many-th of it.
+    When it was created, by which writer, the how many-th of it; ``to`` is the address of the one sink that
+    it is for, or empty.
     """
 
     stamp: str
@@ -44,6 +52,7 @@ class SegmentName:
     pid: int
     random: str
     number: int
+    to: str = ""
 
     @classmethod
     def parse(cls, text: str) -> SegmentName:
@@ -54,8 +63,8 @@ class SegmentName:
         match = _NAME.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is no segment's name")
-        stamp, host, pid, random, number = match.groups()
-        return cls(stamp, host, int(pid), random, int(number))
+        stamp, host, pid, random, number, to = match.groups()
+        return cls(stamp, host, int(pid), random, int(number), to or "")
 
     @property
     def writer(self) -> str:
@@ -84,7 +93,27 @@ class SegmentName:
         return self.stamp[9:11]
 
     def __str__(self) -> str:
-        return f"{self.stamp}_{self.writer}_{self.number:06d}"
+        to = f"{_TO}{self.to}" if self.to else ""
+        return f"{self.stamp}_{self.writer}_{self.number:06d}{to}"
+
+
+def address(sink: str) -> str:
+    """Return a sink's name as it stands in the names of segments that are for it alone."""
+    name = quote(sink, safe="") or "%"
+    if len(name) > 100:
+        name = f"{name[:80]}-{zlib.crc32(sink.encode('utf-8', 'surrogatepass')):08x}"
+    return name
+
+
+def addressee(name: str) -> str:
+    """Return the address that stands in a segment's name, or "" when it is for all sinks."""
+    return name.partition(_TO)[2]
+
+
+def is_foreign(name: str, sink: str) -> bool:
+    """Tell whether a segment is for another sink than this one."""
+    to = addressee(name)
+    return bool(to) and to != address(sink)
 
 
 def stamp(now_ns: int) -> str:

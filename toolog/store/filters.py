@@ -122,6 +122,7 @@ def build(
     level: str | int | None = None,
     since: str | float | datetime | None = None,
     until: str | float | datetime | None = None,
+    hold: str | None = None,
 ) -> Where:
     """Return the conditions for the columns that calls, starts and logs have in common. Raises
     ConfigError.
@@ -132,6 +133,8 @@ def build(
     for column, value in (("session_id", session), ("trace_id", trace), ("instance_id", instance)):
         if value is not None:
             where.add(f"{column} = ?", value)
+    if hold is not None:
+        where.add("hold GLOB ?", hold)
     if level is not None:
         least = parse_level(level)
         names = [name for name, number in NAMES.items() if number >= least]

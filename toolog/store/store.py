@@ -92,6 +92,7 @@ class Store:
         level: str | int | None = None,
         since: Time | None = None,
         until: Time | None = None,
+        hold: str | None = None,
         text: str | None = None,
         limit: int = 100,
         newest_first: bool = True,
@@ -100,12 +101,14 @@ class Store:
 
         ``tool``: a name or a glob (``pay*``); ``status``: one or several statuses, or ``failed``,
         ``rejected``, ``error`` for groups of them; ``level``: the least one; ``since`` is included, ``until``
-        is not; ``text``: words that all stand in the tool's name, its input, output, error or what it printed
-        ("two words" in quotes stand together, ``begin*`` stands for its beginnings).
+        is not; ``hold``: a glob for the tag ``hold`` (``*``: whatever is on hold); ``text``: words that all
+        stand in the tool's name, its input, output, error or what it printed ("two words" in quotes stand
+        together, ``begin*`` stands for its beginnings).
         """
         where = filters.build(
-            tool=tool, session=session, trace=trace, instance=instance, level=level, since=since, until=until
-        )
+            tool=tool, session=session, trace=trace, instance=instance, level=level, since=since, until=until,
+            hold=hold,
+        )  # fmt: skip
         self._catch_up(text)
         with self._database.reading() as connection:
             if text:

@@ -1,0 +1,240 @@
+"""How long a batch waits to be full, what ends that early, and sinks that plan what they will make."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.programs import run
+from toolog import counters, spool
+from toolog.errors import SinkUnavailable
+from toolog.handler import ToologHandler, flush, stats
+from toolog.pipeline.breaker import PROBE
+from toolog.pipeline.held import Held, HeldReader
+from toolog.sinks.base import Answer, Batch, BatchLimits
+from toolog.sinks.memory import MemorySink
+from toolog.spool.segment import SegmentName
+
+
+class Patient(MemorySink):
+    """Would rather wait a minute for a full batch."""
+
+    batch = BatchLimits(max_records=100_000, max_bytes=1 << 30, max_age=60.0)
+
+
+class Planning(MemorySink):
+    """Plans each batch, and tells what was planned and written; fails as often as it is told to."""
+
+    batch = BatchLimits(max_records=100, max_age=0.05)
+    max_backoff = 0.05
+
+    def __init__(self) -> None:
+        super().__init__(name="planning")
+        self.log: list[tuple[str, int]] = []
+        self.failures = 0
+        self.restored: Any = None
+
+    def plan(self, batch: Batch) -> bool:
+        self.log.append(("plan", len(batch)))
+        return True
+
+    def goes_on(self, segment: str, seq: int) -> bool:
+        return seq < 150
+
+    def cursor_state(self) -> dict[str, Any]:
+        return {"log": len(self.log)}
+
+    def restore(self, state: Any) -> None:
+        self.restored = state
+
+    def write(self, batch: Batch) -> Answer | None:
+        self.log.append(("write", len(batch)))
+        if self.failures:
+            self.failures -= 1
+            raise SinkUnavailable("not now")
+        return super().write(batch)
+
+
+Make = Callable[..., tuple[logging.Logger, ToologHandler]]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes a handler with its logger, and closes it."""
+    made: list[tuple[logging.Logger, ToologHandler]] = []
+
+    def build(**options: Any) -> tuple[logging.Logger, ToologHandler]:
+        given = {"spool": {"path": str(tmp_path / "spool")}, "shutdown_timeout": 0.5, **options}
+        handler = ToologHandler(durability="process", **given)
+        log = logging.getLogger("gather")
+        log.setLevel(1)
+        log.propagate = False
+        log.handlers = [handler]
+        made.append((log, handler))
+        return log, handler
+
+    counters.reset()
+    yield build
+    for log, handler in made:
+        log.handlers = []
+        handler.close()
+
+
+def test_a_flush_does_not_wait_for_a_full_batch(make: Make) -> None:
+    """A batch that may wait a minute goes at once when somebody flushes."""
+    sink = Patient()
+    log, _ = make(sinks={"memory": sink})
+    log.info("first")
+    time.sleep(0.3)
+    assert not sink.deliveries
+    assert flush(5)
+    assert len(sink.rows) == 1
+
+
+def test_a_waiting_batch_does_not_fill_the_spool(make: Make, tmp_path: Path) -> None:
+    """A sink that waits for rare records lets go before the others' records, which it only passes over, fill
+    the spool: nothing is dropped while all sinks are well.
+    """
+    quick, patient = MemorySink(name="quick"), Patient(name="patient")
+    log, _ = make(
+        spool={"path": str(tmp_path / "spool"), "max_size": 1 << 20, "segment_size": 64 << 10},
+        sinks={"quick": quick, "patient": patient},
+        retention={"DEBUG": {"sinks": ["quick"]}, "ERROR": {"sinks": ["quick", "patient"]}},
+    )
+    for number in range(4000):  # several times the bound
+        (log.error if number % 500 == 0 else log.info)("%d %s", number, "x" * 700)
+        time.sleep(0.0005)
+    assert flush(10)
+    assert (len(quick.rows), len(patient.rows)) == (4000, 8)
+    assert stats()["dropped"] == {}
+    assert len(patient.deliveries) > 1
+
+
+def test_records_held_in_memory_do_not_wait(tmp_path: Path) -> None:
+    """While the disk fails, neither the batch in hand nor what memory holds waits for a full batch."""
+    printed = run(
+        """
+from toolog.sinks.base import BatchLimits
+from toolog.sinks.memory import MemorySink
+import resource
+class Patient(MemorySink):
+    batch = BatchLimits(max_records=100_000, max_age=60.0)
+sink = Patient()
+log = attach(handler(sinks={"memory": sink}))
+log.info("on disk")
+time.sleep(0.5)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log.info("in memory")
+assert sink.wait_for(2, 8), stats()
+print(*[len(one) for one in sink.deliveries], *[one[0].segment[-6:] for one in sink.deliveries])
+os._exit(0)
+""",
+        tmp_path,
+    )
+    assert printed == "1 1 000001 000000\n"
+
+
+def test_records_name_their_place(make: Make, tmp_path: Path) -> None:
+    """A sink learns segment and serial number of each record: the ones of its frame."""
+    sink = MemorySink()
+    log, _ = make(sinks={"memory": sink})
+    for number in range(10):
+        log.info("%d", number)
+    frames = {(one.segment, one.seq) for one in spool.iter_frames(tmp_path / "spool")}
+    assert flush(5)
+    assert {(one.segment, one.seq) for batch in sink.deliveries for one in batch} == frames
+
+
+def test_memory_has_a_segment_of_its_own_for_each_outage() -> None:
+    """What is held while the disk fails names a segment of number 0, a new one when holding begins again, and
+    no place twice.
+    """
+    held = Held()
+    reader = HeldReader(held, lambda level: True)
+    places = []
+    for _ in range(3):
+        held.append(0, 20, 1, b"a")
+        held.append(0, 20, 1, b"b")
+        frames = reader.read()
+        places += [(one.segment, one.seq) for one in frames]
+        reader.ack(frames[-1])
+    assert len(set(places)) == 6
+    names = [SegmentName.parse(segment) for segment, _ in places]
+    assert {one.number for one in names} == {0}
+    assert len({one.random for one in names}) == 3
+
+
+def test_a_plan_is_saved_before_it_is_carried_out(make: Make, tmp_path: Path) -> None:
+    """Before each write the state that the plan left stands in the cursor on disk."""
+    sink = Planning()
+    seen: list[Any] = []
+    write = sink.write
+
+    def look(batch: Batch) -> Answer | None:
+        (cursor,) = spool.Spool(tmp_path / "spool").cursors().values()
+        seen.append((cursor.state, len(sink.log)))
+        return write(batch)
+
+    sink.write = look  # type: ignore[method-assign]
+    log, _ = make(sinks={"planning": sink})
+    for number in range(10):
+        log.info("%d", number)
+    assert flush(5)
+    assert seen
+    assert all(state == {"log": before} for state, before in seen)
+
+
+def test_a_batch_that_is_planned_stays_whole(make: Make) -> None:
+    """Behind an open breaker, too, a planned batch is sent as it is: no probe of a part of it."""
+    sink = Planning()
+    sink.failures = 8
+    log, _ = make(sinks={"planning": sink})
+    for number in range(60):
+        log.info("%d", number)
+    assert flush(10)
+    tries = [size for what, size in sink.log if what == "write"][:9]
+    assert len(set(tries)) == 1
+    assert tries[0] > PROBE
+
+
+def test_what_was_planned_is_gathered_to_its_end(make: Make) -> None:
+    """A batch goes on beyond its limits as long as the sink says that something planned goes on there."""
+    sink = Planning()
+    sink.failures = 1
+    log, handler = make(sinks={"planning": sink}, ship="none")
+    for number in range(400):
+        log.info("%d", number)
+    log.handlers = []
+    handler.close()
+    make(sinks={"planning": sink})
+    assert sink.wait_for(400)
+    sizes = [len(batch) for batch in sink.deliveries]
+    assert sizes[0] == 200  # to the first 100 came 100 more, as the 150th had to be among them
+    assert sink.restored is None
+
+
+def test_a_plan_that_cannot_be_saved_is_not_carried_out(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the cursor cannot be written, a planning sink waits; it goes on when it can."""
+    sink = Planning()
+    refused: list[int] = []
+    save = spool.cursor.Cursor.save
+
+    def refuse(self: Any, *, sync: bool = False) -> bool:
+        if len(refused) < 3 and sink.log:
+            refused.append(1)
+            return False
+        return save(self, sync=sync)
+
+    monkeypatch.setattr(spool.cursor.Cursor, "save", refuse)
+    log, _ = make(sinks={"planning": sink})
+    log.info("one")
+    assert flush(10)
+    assert len(refused) == 3
+    assert [what for what, _ in sink.log] == ["plan", "plan", "plan", "plan", "write"]
+    assert len(sink.rows) == 1

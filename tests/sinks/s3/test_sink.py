@@ -1,0 +1,359 @@
+"""What the sink puts into a bucket, and what it does when that goes wrong: on a real server, behind a proxy
+that makes the faults.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import orjson
+import ormsgpack
+import pytest
+
+from tests.services import s3_proxy as s3
+from tests.services.faults import Drop, Slow, Withhold
+from tests.services.s3_proxy import S3Proxy
+from tests.sinks.s3.bucket import SEGMENT, Archive, ids_of, record
+from toolog import counters
+from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks import Answer, SinkRecord
+from toolog.sinks.s3 import names, objects
+
+FIRST = names.key("", "info", SEGMENT, 1, 20, "msgpack")
+
+
+def batch(start: int = 1, stop: int = 20, **options: Any) -> list[SinkRecord]:
+    """Return records of one segment and policy."""
+    return [record(number, **options) for number in range(start, stop + 1)]
+
+
+def test_one_object_for_each_policy_and_segment(archive: Archive) -> None:
+    """Records of several policies and segments in one batch become an object each, in their order."""
+    other = SEGMENT.replace("133000", "145900").replace("000001", "000002")
+    given = [
+        record(n, 40 if n % 3 else 20, "error" if n % 3 else "info", other if n % 2 else SEGMENT)
+        for n in range(1, 25)
+    ]
+    sink = archive.sink(prefix="calls")
+    assert sink.write(given) is None
+    found = archive.list_keys()
+    assert sorted(found) == sorted(
+        names.key("calls", policy, segment, first, last, "msgpack")
+        for policy, segment, first, last in (
+            ("error", SEGMENT, 2, 22), ("info", SEGMENT, 6, 24),
+            ("error", other, 1, 23), ("info", other, 3, 21),
+        )
+    )  # fmt: skip
+    assert any("/policy=info/date=2026-11-30/hour=14/" in key for key in found)
+    assert archive.ids() == ids_of(given)
+    for key in found:
+        places = [int(one["record_id"].rpartition("-")[2]) for one in archive.records(key)]
+        assert places == sorted(places)
+
+
+def test_the_server_is_told_what_was_asked_for(archive: Archive) -> None:
+    """Storage class, encryption, tags, type and figures go with the object, and its checksum is checked."""
+    sink = archive.sink(storage_class="STANDARD_IA", sse="AES256", tags={"team": "shop & co"})
+    sink.write(batch())
+    head = archive.client.head_object(Bucket=archive.bucket, Key=FIRST, ChecksumMode="ENABLED")
+    assert head["StorageClass"] == "STANDARD_IA"
+    assert head["ServerSideEncryption"] == "AES256"
+    assert head["ContentType"] == "application/zstd"
+    notes = {"toolog-records": "20", "toolog-level": "20", "toolog-oldest": "2026-11-30T13:30:01.000000Z"}
+    assert head["Metadata"] == notes
+    crc = zlib.crc32(archive.body(FIRST)).to_bytes(4, "big")
+    assert head["ChecksumCRC32"] == base64.b64encode(crc).decode()
+    tags = archive.client.get_object_tagging(Bucket=archive.bucket, Key=FIRST)["TagSet"]
+    assert tags == [{"Key": "team", "Value": "shop & co"}]
+
+
+def test_one_plain_request_for_an_object(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """An object is one PutObject on condition that nothing is there, signed and with its checksum."""
+    archive.sink(endpoint_url=s3_proxy.url).write(batch())
+    (put,) = s3_proxy.deliveries
+    assert put.headers["If-None-Match"] == "*"
+    assert put.headers["x-amz-checksum-crc32"]
+    assert "x-amz-trailer" not in put.headers
+    assert put.body == archive.body(FIRST)
+
+
+@pytest.mark.parametrize("form", ["msgpack", "jsonl"])
+def test_the_same_records_make_the_same_bytes(form: str) -> None:
+    """Packing is repeatable, whichever serializer the spool used, and holds what was given."""
+    documents = [{"record_id": str(n), "event": "log", "text": "läuft 日本" * n} for n in range(300)]
+    packed = [SinkRecord(ormsgpack.packb(one)) for one in documents]
+    lines = [SinkRecord(orjson.dumps(one), serializer=0) for one in documents]
+    bodies = {objects.pack(given, form, 3).body for given in (packed, packed, lines)}
+    assert len(bodies) == 1
+    assert objects.record_ids(bodies.pop(), form) == {str(n) for n in range(300)}
+
+
+@pytest.mark.parametrize(
+    "fault", [s3.INTERNAL_ERROR, s3.SLOW_DOWN, s3.CONFLICT, s3.SKEWED, s3.EXPIRED_TOKEN, Drop(), s3.Corrupt()]
+)
+def test_troubles_that_pass_are_tried_again(archive: Archive, s3_proxy: S3Proxy, fault: Any) -> None:
+    """After a trouble that passes nothing was stored, and the next try stores it: also where the status looks
+    like a denial (expired credentials are 400, a wrong clock is 403), and where bytes were damaged.
+    """
+    s3_proxy.add(fault)
+    sink = archive.sink(endpoint_url=s3_proxy.url)
+    given = batch()
+    with pytest.raises(SinkUnavailable) as caught:
+        sink.write(given)
+    assert not isinstance(caught.value, SinkDenied)
+    assert caught.value.tells
+    assert archive.list_keys() == []
+    assert sink.write(given) is None
+    assert archive.ids() == ids_of(given)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "advice"),
+    [
+        ("AccessDenied", 403, "s3:PutObject"),
+        ("InvalidAccessKeyId", 403, "access_key_id"),
+        ("SignatureDoesNotMatch", 403, "secret_access_key"),
+        ("NoSuchBucket", 404, "bucket"),
+        ("PermanentRedirect", 301, "region"),
+        ("AuthorizationHeaderMalformed", 400, "region"),
+        ("KMS.DisabledException", 400, "kms_key_id"),
+        ("NotImplemented", 501, "conditional"),
+        ("SomethingNew", 400, "SomethingNew"),
+    ],
+)
+def test_denials_say_what_to_do(
+    archive: Archive, s3_proxy: S3Proxy, code: str, status: int, advice: str
+) -> None:
+    """What somebody must put right is a denial that says what; once it is, the same sink goes on."""
+    s3_proxy.add(s3.S3Error(status, code), times=2)
+    sink = archive.sink(endpoint_url=s3_proxy.url)
+    given = batch()
+    for _ in range(2 if code != "PermanentRedirect" else 1):  # after which the client looks for the region
+        with pytest.raises(SinkDenied, match=advice) as caught:
+            sink.write(given)
+        assert archive.bucket in str(caught.value)
+    s3_proxy.clear()
+    assert sink.write(given) is None
+    assert archive.ids() == ids_of(given)
+
+
+def test_credentials_are_read_again(archive: Archive, tmp_path: Path) -> None:
+    """A wrong secret, then a right one in its file: the sink goes on without a restart."""
+    file = tmp_path / "secret"
+    file.write_text("wrong\n")
+    sink = archive.sink(secret_access_key={"file": str(file)})
+    with pytest.raises(SinkDenied, match="SignatureDoesNotMatch: check secret_access_key"):
+        sink.write(batch())
+    file.unlink()
+    with pytest.raises(SinkDenied, match=r"no secret_access_key of sink 'archive'.*cannot be read"):
+        sink.write(batch())
+    file.write_text(archive.server.secret_key + "\n")
+    assert sink.write(batch()) is None
+
+
+def test_an_expired_token_is_renewed(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """After ExpiredToken the next request is signed with the credentials as they are then."""
+    tokens = itertools.count()
+    s3_proxy.add(s3.EXPIRED_TOKEN)
+    sink = archive.sink(endpoint_url=s3_proxy.url, session_token=lambda: f"token-{next(tokens)}")
+    for _ in range(2):
+        with pytest.raises(SinkUnavailable):
+            sink.write(batch())  # the server knows no tokens at all
+    sent = [one.headers["x-amz-security-token"] for one in s3_proxy.puts()]
+    assert sent == ["token-0", "token-1"]
+
+
+def test_a_bucket_that_is_made_later(archive: Archive) -> None:
+    """Records for a bucket that is not there are kept; when it is made, they go there."""
+    later = f"{archive.bucket}-later"
+    sink = archive.sink(bucket=later)
+    given = batch()
+    with pytest.raises(SinkDenied, match=rf"{later} at http.*NoSuchBucket: create the bucket"):
+        sink.write(given)
+    archive.server.make_bucket(later)
+    assert sink.write(given) is None
+
+
+def test_nobody_answers(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """A server that is away, or does not answer in time, is told so; it goes on when it is back."""
+    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=0.3)
+    s3_proxy.refuse()
+    with pytest.raises(SinkUnavailable, match="nobody answers at that address"):
+        sink.write(batch())
+    s3_proxy.accept()
+    s3_proxy.add(Withhold(5))
+    with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
+        sink.write(batch())
+    assert sink.write(batch()) is None
+
+
+def test_a_line_of_ten_kilobytes_a_second(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """An upload that takes longer than the timeout gets the time that it needs at the second try: what the
+    system has taken over to send looks like silence.
+    """
+    s3_proxy.add(Slow(10_000), times=None)
+    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=1)
+    noise = random.Random(5)
+    given = [
+        SinkRecord(ormsgpack.packb({"record_id": str(n), "x": noise.randbytes(100)}), segment=SEGMENT, seq=n)
+        for n in range(200)
+    ]
+    with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
+        sink.write(given)
+    assert sink.write(given) is None
+    assert sum(archive.ids().values()) == 200
+
+
+def test_an_answer_that_never_came(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """Stored, but the answer was lost: the next try finds it there and counts it as stored, once."""
+    s3_proxy.add(Withhold())
+    sink = archive.sink(endpoint_url=s3_proxy.url)
+    given = batch()
+    with pytest.raises(SinkUnavailable):
+        sink.write(given)
+    assert archive.ids() == ids_of(given)
+    assert sink.write(given) is None
+    assert [one.upstream for one in s3_proxy.puts()] == [200, 412]
+    assert archive.ids() == ids_of(given)
+
+
+def test_what_another_process_stored(archive: Archive) -> None:
+    """An object that a dead process stored before its cursor moved is known again, whatever its form."""
+    first = archive.sink()
+    given = batch()
+    assert first.plan(given)
+    state = orjson.loads(orjson.dumps(first.cursor_state()))
+    first.write(given)
+    second = archive.sink(format="jsonl", prefix="elsewhere", compression_level=19)
+    second.restore(state)
+    assert second.goes_on(SEGMENT, 7)
+    assert not second.goes_on(SEGMENT, 20)
+    answer = second.write(batch(1, 30))
+    assert answer == Answer(again=20)
+    assert archive.list_keys() == ["elsewhere/" + names.key("", "info", SEGMENT, 21, 30, "jsonl"), FIRST]
+    assert archive.ids() == ids_of(batch(1, 30))
+    assert second.cursor_state()["open"] == []
+
+
+def test_bounds_hold_in_another_bucket(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """What was planned for a bucket that is not there, or by way of another address, goes where it can."""
+    wrong = archive.sink(bucket="not-there")
+    with pytest.raises(SinkDenied):
+        wrong.write(batch())
+    sink = archive.sink(prefix="calls", endpoint_url=s3_proxy.url)
+    sink.restore(wrong.cursor_state())
+    assert sink.write(batch()) is None
+    assert archive.list_keys() == [FIRST]
+    assert sink.write(batch(21, 30)) is None
+    assert archive.list_keys()[0] == "calls/" + names.key("", "info", SEGMENT, 21, 30, "msgpack")
+
+
+@pytest.mark.parametrize("state", [None, {}, {"inode": 7, "length": 9}, {"bucket": "x", "open": 5}])
+def test_a_strange_state_is_no_state(archive: Archive, state: Any) -> None:
+    """What another kind of sink left in the cursor, or nobody, is no plan."""
+    sink = archive.sink()
+    sink.restore(state)
+    assert sink.cursor_state() == {"open": []}
+    sink.restore({"open": [["a"], 1, [FIRST, "no segment", 1, 2, [], 1]]})
+    assert sink.cursor_state() == {"open": []}
+    assert sink.write(batch()) is None
+
+
+def test_another_object_is_never_overwritten(archive: Archive) -> None:
+    """Something else stands under the key: it stays, and the records go under a key of their own."""
+    archive.client.put_object(Bucket=archive.bucket, Key=FIRST, Body=b"somebody else's")
+    sink = archive.sink()
+    assert sink.write(batch()) is None
+    assert archive.body(FIRST) == b"somebody else's"
+    (second,) = set(archive.list_keys()) - {FIRST}
+    found = names.parse(second)
+    assert found is not None
+    assert (found.first, found.last, bool(found.part)) == (1, 20, True)
+    assert archive.records(second) == [one.decode() for one in batch()]
+
+
+def test_what_is_missing_in_an_object_is_added(archive: Archive) -> None:
+    """Where an object under the key holds some of the records, the others go beside it, also when that is
+    repeated.
+    """
+    first = archive.sink()
+    first.plan(batch())
+    state = first.cursor_state()
+    archive.client.put_object(
+        Bucket=archive.bucket, Key=FIRST, Body=objects.pack(batch(1, 12), "msgpack", 3).body
+    )
+    for again in (12, 20):
+        sink = archive.sink()
+        sink.restore(state)
+        assert sink.write(batch()) == Answer(again=again)
+        assert archive.ids() == ids_of(batch())
+        assert len(archive.list_keys()) == 2
+
+
+def denied(s3_proxy: S3Proxy) -> None:
+    """Take the right to read from everybody."""
+    s3_proxy.add(s3.ACCESS_DENIED, times=None, where=lambda one: one.method in ("GET", "HEAD"))
+
+
+def test_credentials_that_may_only_write(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """Without the right to read, an object under the very key of all these records is taken for theirs, and
+    that is counted; what has other records waits for the right.
+    """
+    counters.reset()
+    denied(s3_proxy)
+    s3_proxy.add(Withhold(), where=lambda one: one.method == "PUT")
+    sink = archive.sink(endpoint_url=s3_proxy.url)
+    with pytest.raises(SinkUnavailable):
+        sink.write(batch())
+    assert sink.write(batch()) is None
+    assert counters.value("internal", reason="s3: an object was not compared") == 1
+
+    sink.plan(batch(21, 40))
+    state = sink.cursor_state()
+    archive.sink().write(batch(21, 40))
+    sink = archive.sink(endpoint_url=s3_proxy.url)
+    sink.restore(state)
+    with pytest.raises(SinkDenied, match="s3:GetObject"):
+        sink.write(batch(21, 39))
+    s3_proxy.clear()
+    assert sink.write(batch(21, 39)) == Answer(again=19)
+
+
+def test_objects_that_were_stored_are_not_put_again(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """When the second object of a batch fails, the next try begins with the second."""
+    given = [*batch(1, 5), *(record(n, 40, "error") for n in range(6, 9)), *batch(9, 12)]
+    s3_proxy.add(s3.SLOW_DOWN, where=lambda one: "policy=error" in one.path or "policy%3Derror" in one.path)
+    sink = archive.sink(endpoint_url=s3_proxy.url)
+    with pytest.raises(SinkUnavailable):
+        sink.write(given)
+    assert sink.write(given) is None
+    assert [one.status for one in s3_proxy.puts()] == [200, 503, 200]
+
+
+def test_records_without_a_place(archive: Archive) -> None:
+    """Records that come from no spool get a place of their own, and no two calls share a key."""
+    data = [ormsgpack.packb({"record_id": str(n)}) for n in range(6)]
+    sink = archive.sink()
+    for pair in (data[:2], data[2:4], data[4:]):
+        given = [SinkRecord(one, segment="memory") for one in pair]
+        assert sink.plan(given) is False
+        assert sink.write(given) is None
+    assert sorted(archive.ids()) == ["0", "1", "2", "3", "4", "5"]
+    found = [names.parse(key) for key in archive.list_keys()]
+    assert [(one.policy, one.first, one.last) for one in found if one] == [
+        ("none", 1, 2), ("none", 3, 4), ("none", 5, 6)
+    ]  # fmt: skip
+
+
+def test_nothing_readable_no_object(archive: Archive) -> None:
+    """A batch without any record makes no object."""
+    spoilt = SinkRecord(b"\xc1", serializer=7, segment=SEGMENT, seq=1)
+    answer = archive.sink().write([spoilt])
+    assert answer is not None
+    assert list(answer.rejected) == [spoilt.record_id]
+    assert archive.list_keys() == []

@@ -1,0 +1,116 @@
+"""OpenSearch's index state management plugin: a policy of the plugin's for each of ours.
+
+A policy takes new indices of its stream by itself (by its ``ism_template``, which names the stream); those
+that are there already are added. Indices go on with the version of the policy that they were given, so after
+a change they are given the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from toolog.expiry.cluster import is_as_wanted, write_time
+from toolog.expiry.engines.base import Engine, Stream, span
+from toolog.expiry.plan import Change
+
+_PRIORITY = 300
+_DESCRIPTION = "Kept by toolog's retention policy; written by toolog retention apply."
+
+
+class IsmEngine(Engine):
+    """See the module's docstring."""
+
+    name = "ism"
+
+    def changes(self, stream: Stream, keep: float) -> Iterator[Change]:
+        """Yield the policy and the indices that are not as they should be."""
+        name, wanted = stream.name, _policy(stream.name, keep)
+        found = self.cluster.get(f"/_plugins/_ism/policies/{name}")
+        there = None if found is None else found.get("policy")
+        managed = self._managed(stream)
+        if not is_as_wanted(wanted, there):
+            mine = [index for index, policy in managed.items() if policy == name]
+            yield Change(
+                "change" if found else "create",
+                f"ISM policy {name}",
+                there,
+                wanted,
+                lambda: self._write(name, wanted, found, mine),
+            )
+        for index, policy in managed.items():
+            if policy is None:
+                yield Change(
+                    "create",
+                    f"ISM policy of the index {index}",
+                    None,
+                    name,
+                    lambda index=index: self.cluster.call(  # type: ignore[misc]
+                        "POST", f"/_plugins/_ism/add/{index}", {"policy_id": name}
+                    ),
+                )
+            elif policy != name:
+                yield Change(
+                    "change",
+                    f"ISM policy of the index {index}",
+                    policy,
+                    name,
+                    lambda index=index: self.cluster.call(  # type: ignore[misc]
+                        "POST", f"/_plugins/_ism/change_policy/{index}", {"policy_id": name}
+                    ),
+                )
+
+    def _write(
+        self, name: str, policy: dict[str, Any], found: dict[str, Any] | None, managed: list[str]
+    ) -> None:
+        path = f"/_plugins/_ism/policies/{name}"
+        if found is not None:
+            path += f"?if_seq_no={found['_seq_no']}&if_primary_term={found['_primary_term']}"
+        self.cluster.call("PUT", path, {"policy": policy})
+        if managed:
+            path = f"/_plugins/_ism/change_policy/{','.join(managed)}"
+            self.cluster.call("POST", path, {"policy_id": name})
+
+    def withdrawal(self, stream: Stream) -> Iterator[Change]:
+        """Yield indices and policy that are still ours."""
+        name = stream.name
+        managed = [index for index, policy in self._managed(stream).items() if policy == name]
+        if managed:
+            yield Change(
+                "remove",
+                f"ISM policy of the data stream {name}",
+                name,
+                None,
+                lambda: self.cluster.call("POST", f"/_plugins/_ism/remove/{','.join(managed)}"),
+            )
+        found = self.cluster.get(f"/_plugins/_ism/policies/{name}")
+        if found is not None and found.get("policy", {}).get("description") == _DESCRIPTION:
+            path = f"/_plugins/_ism/policies/{name}"
+            yield Change(
+                "remove", f"ISM policy {name}", found["policy"], None, lambda: self.cluster.delete(path)
+            )
+
+    def _managed(self, stream: Stream) -> dict[str, str | None]:
+        """Return for each backing index the policy that it goes by."""
+        if not stream.indices:
+            return {}
+        answer = self.cluster.get(f"/_plugins/_ism/explain/{','.join(stream.indices)}") or {}
+        return {index: answer.get(index, {}).get("policy_id") for index in stream.indices}
+
+
+def _policy(stream: str, keep: float) -> dict[str, Any]:
+    return {
+        "description": _DESCRIPTION,
+        "default_state": "written",
+        "states": [
+            {
+                "name": "written",
+                "actions": [{"rollover": {"min_index_age": write_time(span(keep))}}],
+                "transitions": [
+                    {"state_name": "deleted", "conditions": {"min_rollover_age": write_time(keep)}}
+                ],
+            },
+            {"name": "deleted", "actions": [{"delete": {}}], "transitions": []},
+        ],
+        "ism_template": [{"index_patterns": [stream], "priority": _PRIORITY}],
+    }

@@ -1,0 +1,228 @@
+"""`toolog ship`: the background threads' work as a process of its own.
+
+It is the same pipeline as in an application, only that no record ever enters it: the same lock, the same
+threads for the sinks, the same end. What is here is what a process of its own needs beside: a configuration
+that can be read again, an end when the spool is empty, and somebody who says what goes on.
+
+``config``: what is shipped where; ``metrics``: the figures for Prometheus; ``chores``: what is done every now
+and then beside shipping.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolog import counters
+from toolog.errors import ConfigError, SpoolError, ToologError
+from toolog.handler import stats
+from toolog.pipeline import Options, Pipeline
+from toolog.pipeline.bell import Bell
+from toolog.shipper.chores import Chore, Chores
+from toolog.shipper.retention import purge_clusters
+from toolog.spool import Spool
+
+__all__ = ["CHORES", "Chore", "Event", "Shipper"]
+
+CHORES: list[Chore] = [Chore("retention", lambda options: options.purge_every, purge_clusters)]
+"""The chores of every shipper; a part of toolog that has one puts it here."""
+
+LARGE_BACKLOG = 10_000
+"""So many records in the spool are called a backlog: its progress is told."""
+_LOOK_EVERY = 0.2
+_COUNT_EVERY = 1.0
+_GRACE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a shipper tells: a ``name`` for programs, a ``text`` for people, and figures."""
+
+    name: str
+    text: str
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+class Shipper:
+    """Ships one spool until it is told to stop.
+
+    ``load`` returns the options, and is called again by `reload`; ``tell`` is given each Event. ``once``: end
+    as soon as the spool is empty, or after ``patience`` seconds. `stop` and `reload` may be called from a
+    signal handler.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Options],
+        tell: Callable[[Event], None],
+        *,
+        once: bool = False,
+        patience: float | None = None,
+        chores: Sequence[Chore] | None = None,
+    ) -> None:
+        self._load = load
+        self._tell = tell
+        self._once = once
+        self._patience = patience
+        self._bell = Bell()
+        self._stopping = self._reloading = False
+        self._told_waiting = self._told_shipping = False
+        self._counted_at = 0.0
+        self.in_spool: dict[str, int] = {}
+        self.pipeline = _make(load())
+        self._chores = Chores(CHORES if chores is None else chores, self._options, self._tell_chore)
+
+    # -- asked from anywhere
+
+    def stop(self) -> None:
+        """Ask for the end: the batches in flight are finished, the rest stays in the spool."""
+        self._stopping = True
+        self._bell.ring()
+
+    def reload(self) -> None:
+        """Ask for the configuration to be read again."""
+        self._reloading = True
+        self._bell.ring()
+
+    @property
+    def is_shipping(self) -> bool:
+        """Whether this process has the right to ship the spool."""
+        return self.pipeline.shipping.is_shipper
+
+    # -- the main thread
+
+    def run(self) -> bool:
+        """Ship; return whether all that was in the spool was delivered."""
+        options = self.pipeline.options
+        self._say(
+            "started",
+            f"shipping {options.directory} to {', '.join(options.sinks)}",
+            directory=str(options.directory),
+            sinks=list(options.sinks),
+        )
+        self.pipeline.start()
+        self._chores.start()
+        began = time.monotonic()
+        while not self._stopping:
+            self._look()
+            if self._once and self._is_empty():
+                break
+            if self._patience is not None and time.monotonic() - began >= self._patience:
+                break
+            self._bell.wait(_LOOK_EVERY)
+            if self._reloading:
+                self._reloading = False
+                self._read_again()
+        return self._finish()
+
+    def _look(self) -> None:
+        """Tell who ships, and count what is left."""
+        shipping = self.pipeline.shipping
+        if self.is_shipping:
+            if self._once:
+                for (
+                    runner
+                ) in shipping.runners:  # no waiting for a full batch; but no haste with one that fails
+                    runner.hurry = not runner.breaker.failures
+            self._count()
+            if not self._told_shipping:
+                self._told_shipping, self._told_waiting = True, False
+                left = sum(self.in_spool.values())
+                self._say("shipping", f"{left} records to ship", in_spool=self.in_spool)
+        elif shipping.other_ships:
+            if self._once:
+                self._count()
+            if not self._told_waiting:
+                self._told_waiting, self._told_shipping = True, False
+                owner = shipping.owner()
+                self._say("waiting", f"process {owner} ships this spool; waiting for its end", process=owner)
+
+    def _count(self) -> None:
+        now = time.monotonic()
+        if now - self._counted_at >= (_LOOK_EVERY if self._once else _COUNT_EVERY):
+            self._counted_at = now
+            self.in_spool = self.pipeline.in_spool()
+            self._tell(Event("progress", "", {"in_spool": self.in_spool}))
+
+    def _is_empty(self) -> bool:
+        """Whether every sink has all there is; also where another process brought it there."""
+        shipping = self.pipeline.shipping
+        known = (self.is_shipping and bool(shipping.runners)) or shipping.other_ships
+        return known and bool(self.in_spool) and not any(self.in_spool.values()) and self._counted_at > 0
+
+    def _read_again(self) -> None:
+        """Replace the pipeline by one of the configuration as it stands now, if that can be used."""
+        try:
+            fresh = _make(self._load())
+        except Exception as error:  # a sink of the user's own may raise anything for its options
+            told = str(error) if isinstance(error, ToologError) else f"{type(error).__name__}: {error}"
+            counters.count("reloads", result="refused")
+            self._say("reload_refused", f"the configuration stays as it was: {told}", error=told)
+            return
+        before, self.pipeline = self.pipeline, fresh
+        before.hasty = True
+        before.finish()
+        self._told_waiting = self._told_shipping = False
+        self.in_spool = {}
+        fresh.start()
+        counters.count("reloads", result="done")
+        self._say(
+            "reloaded", f"shipping to {', '.join(fresh.options.sinks)} now", sinks=list(fresh.options.sinks)
+        )
+
+    def _finish(self) -> bool:
+        self._chores.stop()
+        self.pipeline.hasty = True
+        self.pipeline.finish()
+        deadline = time.monotonic() + _GRACE
+        while self._chores.alive and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.in_spool = self.pipeline.in_spool()
+        left = sum(self.in_spool.values())
+        figures = stats()
+        stored = sum(figures["stored"].values())
+        dead = sum(figures["dead_letters"].values())
+        dropped = sum(sum(levels.values()) for levels in figures["dropped"].values())
+        text = f"{stored} records stored, {left} left in the spool"
+        text += f", {dead} dead letters" if dead else ""
+        text += f", {dropped} dropped" if dropped else ""
+        self._say(
+            "stopped",
+            text,
+            stored=figures["stored"],
+            in_spool=self.in_spool,
+            dead_letters=figures["dead_letters"],
+            dropped=figures["dropped"],
+        )
+        return not (left or dead or dropped)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a thread of ours is still inside a client, so that the process must be ended the hard
+        way.
+        """
+        return self._chores.alive or any(runner.alive for runner in self.pipeline.shipping.runners)
+
+    # -- telling
+
+    def _say(self, name: str, text: str, **figures: Any) -> None:
+        self._tell(Event(name, text, figures))
+
+    def _tell_chore(self, name: str, line: str) -> None:
+        self._say("chore", f"{name}: {line}", chore=name, done=line)
+
+    def _options(self) -> Options | None:
+        return self.pipeline.options if self.is_shipping else None
+
+
+def _make(options: Options) -> Pipeline:
+    """Return a pipeline that ships. Raises ConfigError, also for a spool that cannot be used."""
+    try:
+        Spool(options.directory)
+    except SpoolError as error:
+        raise ConfigError(str(error)) from error
+    made = Pipeline(options)
+    made.listens = False  # it records no calls, so no level is its own
+    return made

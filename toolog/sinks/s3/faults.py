@@ -1,0 +1,130 @@
+"""What an error of the client means, by its code: the HTTP status says too little (expired credentials come
+as 400, a wrong clock and a missing right both as 403).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from toolog.errors import SinkDenied, SinkUnavailable
+
+EXISTS = frozenset({"PreconditionFailed", "412"})
+"""An object stands under the key already."""
+
+FRESH = {
+    "ExpiredToken": "the session token has expired",
+    "ExpiredTokenException": "the session token has expired",
+    "RequestExpired": "the request was too old when it arrived",
+    "TokenRefreshRequired": "the session token must be renewed",
+    "RequestTimeTooSkewed": "this machine's clock differs by more than 15 minutes from the server's: set it",
+}
+"""Codes after which the same request may well succeed with fresh credentials or another signature."""
+
+ADVICE = {
+    "AccessDenied": "give these credentials the rights s3:PutObject and s3:GetObject on it",
+    "AllAccessDisabled": "all access to it is disabled; ask its owner",
+    "AccountProblem": "the account has a problem that only its owner can solve",
+    "InvalidAccessKeyId": "this access key does not exist there; check access_key_id, profile, endpoint_url",
+    "SignatureDoesNotMatch": "check secret_access_key",
+    "InvalidToken": "check session_token",
+    "NoSuchBucket": "create the bucket, or correct bucket, region or endpoint_url",
+    "InvalidBucketName": "correct bucket",
+    "PermanentRedirect": "the bucket is in another region: set region",
+    "AuthorizationHeaderMalformed": "the bucket is in another region: set region",
+    "IllegalLocationConstraintException": "the bucket is in another region: set region",
+    "InvalidStorageClass": "correct storage_class",
+    "InvalidTag": "correct tags",
+    "NotImplemented": "this server cannot do what was asked (conditional writes, or an option of the sink)",
+    "MethodNotAllowed": "this address takes no objects; check endpoint_url and bucket",
+    "InvalidObjectState": "the object is in cold storage; restore it first",
+    "KMS.DisabledException": "the key kms_key_id is disabled",
+    "KMS.NotFoundException": "the key kms_key_id does not exist",
+    "KMS.KMSInvalidStateException": "the key kms_key_id cannot be used in its state",
+    "403": "these credentials may not do that",
+    "404": "there is no such bucket or object",
+}
+"""Codes that mean that somebody must put something right -> what."""
+
+PASSING = frozenset({
+    "BadDigest", "ConditionalRequestConflict", "IncompleteBody", "InternalError", "OperationAborted",
+    "RequestTimeout", "ServiceUnavailable", "SlowDown", "Throttling", "ThrottlingException",
+    "TooManyRequests", "XAmzContentSHA256Mismatch",
+})  # fmt: skip
+"""Codes of troubles that pass, or that came from bytes damaged on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong: ``error`` to be raised, whether the next try needs a new client (``stale``), and
+    ``code`` as the server gave it ("" where no server answered)."""
+
+    error: SinkUnavailable
+    stale: bool = False
+    code: str = ""
+
+
+def code_of(error: BaseException | None) -> str:
+    """Return the code that a server's answer carried, or ""."""
+    response = getattr(error, "response", None)
+    found = response.get("Error", {}).get("Code", "") if isinstance(response, dict) else ""
+    return str(found)
+
+
+def is_silence(error: BaseException | None) -> bool:
+    """Return whether a request ended because no answer came in time."""
+    return type(error).__name__ == "ReadTimeoutError"
+
+
+def explain(error: Exception, place: str) -> Fault:
+    """Return what an error of boto3 means for a request to ``place`` (bucket, and server).
+
+    The text of the error to be raised quotes no record, and no secret.
+    """
+    code = code_of(error)
+    if code:
+        return _from_answer(code, getattr(error, "response", {}), place)
+    kind = type(error).__name__
+    if kind in ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"):
+        advice = "set access_key_id and secret_access_key, profile, or what boto3 itself looks for"
+        return Fault(SinkDenied(f"no credentials for {place}: {advice}"), stale=True)
+    if kind in ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"):
+        return Fault(SinkDenied(f"no credentials for {place}: log in again with `aws sso login`"), stale=True)
+    if kind in ("CredentialRetrievalError", "MetadataRetrievalError"):
+        return Fault(_passing(f"no credentials for {place} now: {kind}"), stale=True)
+    if kind == "SSLError":
+        advice = "check endpoint_url, and ca_certs for a private authority"
+        return Fault(SinkDenied(f"{place} shows no certificate that is trusted here: {advice}"), stale=True)
+    if kind == "ParamValidationError":
+        return Fault(SinkDenied(f"{place}: the client refuses the request; check the sink's options"))
+    return Fault(_passing(f"{place} cannot be reached: {_words(kind)}"))
+
+
+def _from_answer(code: str, response: Any, place: str) -> Fault:
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code in FRESH:
+        return Fault(_passing(f"{place} answered {code}: {FRESH[code]}"), stale=True, code=code)
+    if code in ADVICE:
+        return Fault(SinkDenied(f"{place} answered {code}: {ADVICE[code]}"), stale=True, code=code)
+    if code in PASSING or status >= 500 or status in (408, 409, 429) or status < 400:
+        return Fault(_passing(f"{place} answered {code} ({status}): tried again"), code=code)
+    return Fault(
+        SinkDenied(f"{place} answered {code} ({status}): check the options of the sink"),
+        stale=True,
+        code=code,
+    )
+
+
+def _passing(text: str) -> SinkUnavailable:
+    return SinkUnavailable(text, tells=True)
+
+
+def _words(kind: str) -> str:
+    known = {
+        "EndpointConnectionError": "nobody answers at that address",
+        "ConnectTimeoutError": "no connection within the timeout",
+        "ReadTimeoutError": "no answer within the timeout",
+        "ConnectionClosedError": "the connection was closed before an answer came",
+        "ProxyConnectionError": "the proxy cannot be reached",
+    }
+    return known.get(kind, kind)

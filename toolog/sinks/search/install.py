@@ -1,0 +1,108 @@
+"""What a sink does when it has reached a server: which product it is, and whether the index template is
+there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from toolog.counters import contain
+from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks.search.names import PREFIX, stream_pattern, template_name
+from toolog.sinks.search.options import Dialect, SearchOptions
+from toolog.sinks.search.refusals import reason_of, refusal
+from toolog.sinks.search.template import make_template, merge_template
+from toolog.sinks.search.wire import Wire
+
+_FLAT_TYPES = ("flattened", "flat_object")
+_NO_RIGHT = (401, 403)
+
+
+class Server(NamedTuple):
+    """The product that answers, and its version ((0, 0) when it may not be asked)."""
+
+    kind: Dialect
+    version: tuple[int, int]
+
+
+def look_at(wire: Wire, options: SearchOptions) -> Server:
+    """Return what the server says it is; without the right to ask, what the dialect says.
+
+    Raises SinkUnavailable or SinkDenied when it is not there, or does not accept who we are.
+    """
+    reply = wire.request("GET", "/")
+    if reply.status == 403 and reply.body:  # one may write without `monitor`
+        return Server(options.dialect, (0, 0))
+    if reply.status != 200:
+        raise refusal(reply, "connecting", options)
+    version = reply.body.get("version")
+    if not isinstance(version, dict):
+        raise SinkDenied(f"{options.where}: {', '.join(options.hosts)} does not answer like a search server")
+    kind: Dialect = "opensearch" if version.get("distribution") == "opensearch" else "elasticsearch"
+    numbers = [part for part in str(version.get("number")).split(".")[:2] if part.isdigit()]
+    return Server(kind, (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0))
+
+
+def install_template(wire: Wire, server: Server, options: SearchOptions) -> None:
+    """Put the index template there when it is missing or older; see ``template.merge_template``.
+
+    Without the right to do so one line is told, and the sink goes on with what there is: where it may look
+    and nothing fits, it raises SinkDenied, because a cluster would make open mappings for what is written.
+    """
+    name = template_name(options.namespace)
+    reply = wire.request("GET", f"/_index_template/{name}")
+    if reply.status in _NO_RIGHT:
+        _tell_no_right(options, reply.body, "look at")
+        return
+    if reply.status not in (200, 404):
+        raise refusal(reply, f"looking at the index template {name}", options)
+    wanted = merge_template(_present(reply.body), make_template(server.kind, options.namespace))
+    if wanted is not None:
+        written = wire.request("PUT", f"/_index_template/{name}", body=wanted)
+        if written.status in _NO_RIGHT:
+            _tell_no_right(options, written.body, "install")
+        elif written.status != 200:
+            raise refusal(written, f"installing the index template {name}", options)
+    _check_in_effect(wire, options, name)
+
+
+def _present(body: dict[str, Any]) -> dict[str, Any] | None:
+    found = body.get("index_templates")
+    if not isinstance(found, list) or not found:
+        return None
+    template = found[0].get("index_template")
+    return template if isinstance(template, dict) else None
+
+
+def _check_in_effect(wire: Wire, options: SearchOptions, name: str) -> None:
+    """Raise SinkDenied when a new data stream would not get our mapping."""
+    reply = wire.request("POST", f"/_index_template/_simulate_index/{PREFIX}-_check-{options.namespace}")
+    if reply.status != 200:  # no right to ask; or a server that cannot be asked
+        return
+    mapping = _at(reply.body, "template", "mappings", "properties", "input", "type")
+    if mapping in _FLAT_TYPES:
+        return
+    others = [one.get("name") for one in reply.body.get("overlapping") or () if isinstance(one, dict)]
+    if name in others:
+        why = "another one with a higher priority covers its data streams"
+    else:
+        why = "it is not there"
+    pattern = stream_pattern(options.namespace)
+    raise SinkDenied(
+        f"{options.where}: the index template {name} is not in effect for {pattern}: {why}; "
+        "without it every argument of a tool would become a field"
+    )
+
+
+def _at(value: Any, *path: str) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _tell_no_right(options: SearchOptions, body: dict[str, Any], doing: str) -> None:
+    text = (
+        f"{options.where}: no right to {doing} the index template {template_name(options.namespace)} "
+        f"({reason_of(body)}); give manage_index_templates, or let somebody install it who may"
+    )
+    contain(f"{options.where}: template", SinkUnavailable(text), told=text)

@@ -1,0 +1,56 @@
+"""What a server's refusal of a whole request means, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks.search.names import stream_pattern
+from toolog.sinks.search.options import SearchOptions
+from toolog.sinks.search.wire import Reply
+
+RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+"""Statuses of a whole request after which it is simply sent again later."""
+
+NO_REASON = "no reason given"
+
+
+def refusal(reply: Reply, doing: str, options: SearchOptions) -> SinkUnavailable:
+    """Return the error for a request that was refused as a whole; ``doing`` says what was asked.
+
+    SinkDenied where somebody has to put something right, SinkUnavailable where time will do.
+    """
+    where, hosts = options.where, ", ".join(options.hosts)
+    status, reason = reply.status, reason_of(reply.body)
+    if status == 401:
+        given = options.credentials
+        what = f"check {given[0]}" if given else "give api_key, basic_auth or bearer_auth"
+        return SinkDenied(f"{where}: {hosts} does not accept who we are (401) when {doing}; {what}")
+    if status == 403 and reason != NO_REASON:
+        return SinkDenied(
+            f"{where}: a right is missing (403) when {doing}: {reason}; writing needs create_doc and "
+            f"auto_configure (or the data streams made before) on {stream_pattern(options.namespace)}"
+        )
+    if status in RETRIED or status > 504:
+        return SinkUnavailable(f"{where}: {hosts} cannot take it now ({status}) when {doing}", tells=True)
+    if "index_not_found" in reason:
+        hint = "make the data stream, or let the cluster make it (action.auto_create_index)"
+    elif reason == NO_REASON:
+        hint = "is it a search server, and is its path right?"
+    else:
+        hint = "the records wait until that is put right"
+    return SinkDenied(f"{where}: {hosts} answered {status} when {doing}: {reason}; {hint}")
+
+
+def reason_of(body: Any) -> str:
+    """Return type and reason of an error in an answer, causes included, in one line."""
+    error = body.get("error", body) if isinstance(body, dict) else body
+    parts: list[str] = []
+    while isinstance(error, dict) and len(parts) < 8:
+        kind, reason = error.get("type"), error.get("reason")
+        if kind or reason:
+            parts.append(f"{kind}: {reason}" if kind and reason else str(kind or reason))
+        error = error.get("caused_by")
+    if not parts and isinstance(error, str):
+        parts.append(error)
+    return "; caused by ".join(parts) or NO_REASON

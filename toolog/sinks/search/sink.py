@@ -1,0 +1,195 @@
+"""The sinks ``elasticsearch`` and ``opensearch``: records as documents in a data stream for each policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from toolog.counters import contain
+from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
+from toolog.sinks.base import Answer, Batch, BatchLimits
+from toolog.sinks.search.bulk import LONGEST_ID, Bulk, Line, Outcome
+from toolog.sinks.search.clients import check_client, connect_search
+from toolog.sinks.search.document import LEAF_BYTES, encode
+from toolog.sinks.search.install import Server, install_template, look_at
+from toolog.sinks.search.lanes import work_side_by_side
+from toolog.sinks.search.names import NAMESPACE, data_stream
+from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
+from toolog.sinks.search.pace import Pace
+from toolog.sinks.search.wire import Wire
+
+
+class ElasticsearchSink:
+    """Writes each record once, with its id, into the data stream ``toolog-<policy>-<namespace>``.
+
+    ``hosts`` (needed), ``api_key``, ``basic_auth``, ``bearer_auth``, ``ca_certs``, ``verify_certs``,
+    ``ssl_assert_fingerprint``, ``timeout`` (seconds) and ``http_compress`` mean what they mean for the
+    client. ``leaf_bytes``: how long a leaf of arguments and results may be, in bytes of UTF-8. ``dialect``:
+    whose client is used, ``"elasticsearch"`` or ``"opensearch"``. ``lifecycle``: who lets go of old records
+    there (``"data_stream"``, ``"ilm"``, ``"ism"``, ``"toolog"``), for ``toolog retention``. Raises
+    ConfigError for a wrong option or a client that is not installed.
+    """
+
+    batch = BatchLimits(max_records=4000, max_bytes=8 * 1024 * 1024, max_age=1.0)
+    kind = "elasticsearch"
+
+    def __init__(
+        self,
+        *,
+        name: str = "search",
+        hosts: str | Sequence[str] | None = None,
+        api_key: Any = None,
+        basic_auth: Any = None,
+        bearer_auth: Any = None,
+        ca_certs: str | os.PathLike[str] | None = None,
+        verify_certs: bool = True,
+        ssl_assert_fingerprint: str | None = None,
+        timeout: float | str = TIMEOUT,
+        http_compress: bool = False,
+        namespace: str = NAMESPACE,
+        lifecycle: str | None = None,
+        leaf_bytes: int | str = LEAF_BYTES,
+        dialect: str | None = None,
+    ) -> None:
+        self.name = name
+        table = {
+            "hosts": hosts,
+            "api_key": api_key,
+            "basic_auth": basic_auth,
+            "bearer_auth": bearer_auth,
+            "ca_certs": ca_certs,
+            "verify_certs": verify_certs,
+            "ssl_assert_fingerprint": ssl_assert_fingerprint,
+            "timeout": timeout,
+            "http_compress": http_compress,
+            "namespace": namespace,
+            "lifecycle": lifecycle,
+            "leaf_bytes": leaf_bytes,
+            "dialect": self.kind if dialect is None else dialect,
+        }
+        where = f"sink {name!r}"
+        check_client(check_dialect(table["dialect"], where), where)
+        self.options = SearchOptions.from_table(table, where)
+        self.timeout = self.options.timeout
+        self.pace = Pace()
+        self._wire: Wire | None = None
+        self._bulk: Bulk | None = None
+        self._open = False
+
+    # -- the protocol of a sink ------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Reach the server and put the index template there if it is missing or of an older toolog.
+
+        Raises SinkUnavailable when nobody answers, SinkDenied when somebody has to put something right first.
+        """
+        self._open = True
+        if self._bulk is None:
+            self._reach()
+
+    def write(self, batch: Batch) -> Answer | None:
+        """Store a batch; see ``toolog.sinks.base``. A record that was there already counts as again."""
+        if not self._open:
+            raise SinkUnavailable(f"{self.options.where} is closed", tells=True)
+        if self._bulk is None:  # parted from it when it refused us: secrets are read again
+            self._reach()
+        outcome = self._send(batch)
+        if isinstance(outcome.trouble, SinkDenied):
+            self._part()
+        if outcome.trouble is not None:
+            if not outcome.stored and not outcome.rejected:
+                raise outcome.trouble
+            contain(f"sink {self.name}: some records wait", outcome.trouble, told=str(outcome.trouble))
+        if outcome.rejected or outcome.retry or outcome.again:
+            return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again)
+        return None
+
+    def close(self) -> None:
+        """Close the client; may be called twice."""
+        self._open = False
+        self._part()
+
+    # -- the server ------------------------------------------------------------------------------------------
+
+    def _reach(self) -> None:
+        wire = Wire(connect_search(self.options), self.options)
+        try:
+            server = look_at(wire, self.options)
+            install_template(wire, server, self.options)
+        except BaseException:
+            wire.close()
+            raise
+        self._wire = wire
+        self._bulk = Bulk(wire, self.options, self.pace, _bulk_params(server))
+
+    def _part(self) -> None:
+        wire, self._wire, self._bulk = self._wire, None, None
+        if wire is not None:
+            wire.close()
+
+    # -- a batch ---------------------------------------------------------------------------------------------
+
+    def _send(self, batch: Batch) -> Outcome:
+        assert self._bulk is not None
+        bulk, options = self._bulk, self.options
+        outcomes: list[Outcome] = []
+
+        def work(part: Batch) -> bool:
+            outcome = Outcome()
+            outcomes.append(outcome)
+            try:
+                bulk.send(_lines(part, options, outcome), outcome)
+            except Exception as error:  # raised again on the thread that the runner called
+                outcome.broke = error
+            return not (outcome.throttled or outcome.trouble or outcome.broke)
+
+        size = self.pace.records
+        parts = [batch[start : start + size] for start in range(0, len(batch), size)]
+        now = parts if self.pace.take is None else parts[:1]
+        left = work_side_by_side(now, work, self.pace.lanes) + parts[len(now) :]
+        total = Outcome()
+        for outcome in outcomes:
+            total.add(outcome)
+        if total.broke is not None:
+            raise total.broke
+        total.retry |= {record.record_id for part in left for record in part}
+        self._follow(total)
+        return total
+
+    def _follow(self, outcome: Outcome) -> None:
+        """Keep the pace that the server asks for."""
+        if outcome.throttled:
+            self.pace.slow_down()
+        elif outcome.trouble is None:
+            self.pace.speed_up()
+        elif not isinstance(outcome.trouble, SinkDenied):
+            self.pace.shrink()
+
+
+class OpenSearchSink(ElasticsearchSink):
+    """The same sink with opensearch-py; its options are those of ``ElasticsearchSink``."""
+
+    kind = "opensearch"
+
+
+def _lines(part: Batch, options: SearchOptions, outcome: Outcome) -> list[Line]:
+    """Return the lines of a bulk request for records; ``outcome`` learns of those that cannot become one."""
+    lines: list[Line] = []
+    for record in part:
+        try:
+            record_id, body = encode(record.data, record.serializer, options.leaf_bytes)
+        except SerializationError as error:
+            outcome.rejected[record.record_id] = str(error)
+            continue
+        if len(record_id) > LONGEST_ID // 4 and len(record_id.encode()) > LONGEST_ID:
+            outcome.rejected[record_id] = f"a record_id of more than {LONGEST_ID} bytes"
+            continue
+        lines.append(Line(record, record_id, data_stream(record.policy, options.namespace), body))
+    return lines
+
+
+def _bulk_params(server: Server) -> dict[str, str]:
+    """Further parameters of a bulk request: never make a plain index, where the server knows how not to."""
+    knows = server.kind == "elasticsearch" and server.version >= (8, 13)
+    return {"require_data_stream": "true"} if knows else {}
