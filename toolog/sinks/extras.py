@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
+import threading
+from typing import Any
 
 from toolog.errors import NotInstalled
+
+_turn = threading.Lock()
+
+
+def _renew() -> None:
+    global _turn
+    _turn = threading.Lock()  # a thread that the child does not have may hold the parent's
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+def load(module: str) -> Any:
+    """Import a client library and return it; one sink at a time.
+
+    Some libraries change the filters of warnings while they are imported, and put back what they found. Two
+    at once put back what the other had changed, and the application sees warnings that nobody else sees.
+    """
+    with _turn:
+        return importlib.import_module(module)
 
 
 def require(module: str, extra: str, where: str) -> None:

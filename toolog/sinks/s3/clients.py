@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.errors import NotInstalled, SinkDenied
+from toolog.sinks.extras import load
 from toolog.sinks.s3.options import ACCESS_KEYS, Access, access
 
 
@@ -35,15 +36,15 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", 
     check_client(where)
     if not isinstance(options, Access):
         options = access({key: options[key] for key in ACCESS_KEYS if key in options}, where)
-    import botocore.session
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
+    session_module = load("botocore.session")
+    load("botocore.httpsession")  # what a session would import with its first client
+    config_class, known = load("botocore.config").Config, load("botocore.exceptions").BotoCoreError
 
     keys = [
         None if secret is None else secret.read()
         for secret in (options.access_key_id, options.secret_access_key, options.session_token)
     ]
-    config = Config(
+    config = config_class(
         connect_timeout=min(options.timeout, 10.0),
         read_timeout=options.timeout,
         retries={"total_max_attempts": attempts, "mode": "standard"},
@@ -54,7 +55,7 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", 
         user_agent_extra="toolog",
     )
     try:
-        session = botocore.session.Session(profile=options.profile)
+        session = session_module.Session(profile=options.profile)
         if keys[0] is not None:
             session.set_credentials(*keys)
         return session.create_client(
@@ -64,5 +65,5 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", 
             verify=options.ca_certs,
             config=config,
         )
-    except (BotoCoreError, ValueError, OSError) as error:
+    except (known, ValueError, OSError) as error:
         raise SinkDenied(f"no client for {options.place}: {error}") from error

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.errors import ConfigError, SinkDenied
-from toolog.sinks.extras import require
+from toolog.sinks.extras import load, require
 from toolog.sinks.search.options import Dialect, SearchOptions
 
 MODULES: dict[Dialect, str] = {"elasticsearch": "elasticsearch", "opensearch": "opensearchpy"}
@@ -35,8 +35,7 @@ def check_client(dialect: Dialect, where: str) -> None:
 
 
 def _elasticsearch(options: SearchOptions) -> Any:
-    import elasticsearch
-
+    elasticsearch = load(MODULES["elasticsearch"])
     _check_version("elasticsearch", elasticsearch.__version__, options)
     given: dict[str, Any] = {}
     if (key := options.read_api_key()) is not None:
@@ -57,8 +56,7 @@ def _elasticsearch(options: SearchOptions) -> Any:
 
 
 def _opensearch(options: SearchOptions) -> Any:
-    import opensearchpy
-
+    opensearchpy = load(MODULES["opensearch"])
     _check_version("opensearch", opensearchpy.__version__, options)
     headers: dict[str, str] = {}
     if (key := options.read_api_key()) is not None:
