@@ -112,7 +112,7 @@ calls = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(calls)
 def test_the_way_back_is_the_record(record: dict[str, Any]) -> None:
     """Any valid record comes back from its search document field for field, as long as nothing was cut."""
@@ -121,7 +121,7 @@ def test_the_way_back_is_the_record(record: dict[str, Any]) -> None:
     assert from_search(document) == orjson.loads(orjson.dumps(record))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(calls, st.sampled_from([JSON, MSGPACK]))
 def test_bytes_become_the_same_document(record: dict[str, Any], serializer: int) -> None:
     """What is sent for a serialized record is the search document of the record."""
@@ -131,7 +131,7 @@ def test_bytes_become_the_same_document(record: dict[str, Any], serializer: int)
     assert orjson.loads(text) == orjson.loads(orjson.dumps(to_search(record)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(calls, st.integers(256, 2000))
 def test_cuts_are_told_and_nothing_else_changes(record: dict[str, Any], leaf_bytes: int) -> None:
     """With long leaves in it, a record comes back equal but for these, each named in ``truncated``."""

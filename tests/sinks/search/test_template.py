@@ -146,8 +146,7 @@ def test_another_template_with_a_higher_priority(make_sink: MakeSink, streams: C
 
 def test_a_plain_index_in_the_way(make_sink: MakeSink, streams: Cluster) -> None:
     """An index that has a stream's name is noticed; after it is gone, everything is stored in a stream."""
-    name = f"toolog-none-{streams.namespace}"
-    # It must be there before the template, and named so that nothing else makes it a stream.
+    name = f"toolog-info-{streams.namespace}"  # there before the template
     assert streams.ask("PUT", f"/{name}")[0] == 200
     sink = make_sink()
     sink.connect()
