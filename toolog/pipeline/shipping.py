@@ -35,6 +35,7 @@ from toolog.spool.segment import SUFFIX
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
+_LONGEST_POLL = 0.05
 _GRACE = 0.3
 _RECALL = 0.2
 _MOST_IN_HAND = 8
@@ -275,6 +276,7 @@ class Shipping:
             return self._has_arrived(target)
 
         is_done = _Once(has_arrived)
+        began = time.monotonic()
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
         try:
@@ -284,7 +286,8 @@ class Shipping:
                 for runner in self.runners:
                     runner.hurry = True
                     runner.bell.ring()
-                time.sleep(_POLL)
+                # Looking costs the sinks' threads their turns: less often, the longer it takes.
+                time.sleep(min(_LONGEST_POLL, _POLL + (time.monotonic() - began) / 20))
         finally:
             for runner in self.runners:
                 runner.hurry = False
