@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -369,3 +373,35 @@ def test_status_tells_what_is_left_and_who_ships(tmp_path: Path) -> None:
     ]
     assert shell(*words, "--once").code == 2
     assert ship.end() == 0
+
+
+def test_a_large_backlog_has_a_bar_on_a_terminal_and_a_line_elsewhere(tmp_path: Path) -> None:
+    """More than ten thousand records: a progress bar where stderr is a terminal, an event where it is not."""
+    write(tmp_path, 0, 12_000)
+    ship = Ship(tmp_path, "--once")
+    assert ship.result() == 0
+    assert ship.wait_for("backlog")["in_spool"]["store"] > 10_000
+    assert ship.count("progress") == 0
+    write(tmp_path, 12_000, 24_000)
+    ours, theirs = os.openpty()
+    try:
+        program = subprocess.Popen(
+            [Path(sys.executable).with_name("toolog"), "ship", "spool", "--config", "ship.toml", "--once"],
+            cwd=tmp_path,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+        )
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the terminal's other end is closed
+            while piece := os.read(ours, 65536):
+                shown += piece
+        printed, _ = program.communicate(timeout=60)
+    finally:
+        os.close(ours)
+    assert program.returncode == 0
+    assert b"/12000" in shown
+    assert "24000 records stored, 0 left in the spool" in printed
+    assert stored(tmp_path) == dict.fromkeys(range(24_000), 1)

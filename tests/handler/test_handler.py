@@ -116,7 +116,7 @@ def _log_there(handler: ToologHandler) -> None:
         ({"capture": 3}, ["capture", "table"]),
         ({"sanitizer": {"keys_ad": ["x"]}}, ["keys_ad", "keys_add"]),
         ({"level": "CHATTY"}, ["CHATTY"]),
-        ({"sinks": {"a": {"type": "s3"}}}, ["s3"]),
+        ({"sinks": {"a": {"type": "s3"}}}, ["'a'", "bucket"]),
     ],
 )
 def test_wrong_options_are_told(options: dict[str, object], words: list[str], tmp_path: Path) -> None:

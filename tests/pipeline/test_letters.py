@@ -70,6 +70,14 @@ def test_sending_again_is_for_the_sink_that_refused(tmp_path: Path) -> None:
     assert send_again(tmp_path, chosen, max_size=BOUND) == 0
 
 
+def test_a_record_that_was_refused_twice_is_sent_once(tmp_path: Path) -> None:
+    """After a crash a sink may refuse the same record again: both letters go, and it is sent once."""
+    bury(tmp_path, "search", "1", "2", "1")
+    assert send_again(tmp_path, read_letters(tmp_path, ids=["id-1"]), max_size=BOUND) == 2
+    assert in_spool(tmp_path, "search") == ["1"]
+    assert messages_of(read_letters(tmp_path)) == ["2"]
+
+
 def test_bytes_that_are_no_record_come_back_as_they_were(tmp_path: Path) -> None:
     """A letter of unreadable bytes is sent again with exactly these, and its serializer."""
     box = DeadLetters(lambda: Spool(tmp_path).dead_letters("search"), "search", 1 << 20)

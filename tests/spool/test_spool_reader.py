@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolog.spool import Cursor, Frame, Mark, Spool, SpoolReader, SpoolWriter, iter_frames, pending
+from toolog.spool import cursor as cursor_module
 from toolog.spool.frame import HEAD_SIZE
 
 Drain = Callable[[SpoolReader], list[Frame]]
@@ -513,7 +515,7 @@ def test_room_for_a_cursor_is_taken_once(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     assert spool.reserve("sink")
     path = tmp_path / "cursors" / "sink.cursor"
-    assert path.stat().st_size == 4096
+    assert path.stat().st_size == 32 * 1024
     assert not Cursor(tmp_path, "sink").found
     cursor = Cursor(tmp_path, "sink")
     cursor.marks["segment"] = Mark(7)
@@ -522,3 +524,31 @@ def test_room_for_a_cursor_is_taken_once(tmp_path: Path) -> None:
     assert spool.reserve("sink")
     assert path.stat().st_size == size
     assert Cursor(tmp_path, "sink").passed("segment") == 7
+
+
+def test_a_cursor_keeps_its_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it was saved and replaced, a cursor's file has room for a much longer one on a full disk;
+    one that is too long for it changes nothing.
+    """
+    cursor = Cursor(tmp_path, "sink")
+    for end in range(2000):
+        cursor.marks["segment"] = Mark(end)
+        assert cursor.save()
+    room = cursor.path.stat().st_size
+    assert 32 * 1024 <= room < 100 * 1024
+
+    def full(path: Path, data: bytes, flags: int, sync: bool) -> int:
+        if flags & os.O_APPEND or len(data) > room:
+            raise OSError(errno.ENOSPC, "full")
+        return write_at(path, data, flags, sync)
+
+    write_at = cursor_module._write
+    monkeypatch.setattr(cursor_module, "_write", full)
+    for length in (100, 30_000, 10, 29_000):
+        cursor.state = {"text": "x" * length}
+        assert cursor.save()
+        assert cursor.path.stat().st_size == room
+        assert Cursor(tmp_path, "sink").state == cursor.state
+    cursor.state = {"text": "x" * 200_000}
+    assert not cursor.save()
+    assert Cursor(tmp_path, "sink").state == {"text": "x" * 29_000}

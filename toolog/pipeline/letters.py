@@ -102,12 +102,13 @@ def count_letters(directory: Path, sink: str) -> int:
 def send_again(directory: Path, letters: Iterable[Letter], *, max_size: int) -> int:
     """Put dead letters back into the spool, each for its own sink alone; return how many that were.
 
-    A letter that is no longer there is left out. ``max_size`` is the spool's bound in bytes; raises
+    A letter that is no longer there is left out; of several about the same record (the sink was handed it
+    again after a crash) one is sent and all go. ``max_size`` is the spool's bound in bytes; raises
     ConfigError when there is no room for them below it, OSError when the disk refuses.
     """
 
     def send(box: Path, sink: str, chosen: list[Letter], rest: bytes) -> None:
-        frames = [letter.frame() for letter in chosen]
+        frames = list({letter.id: letter.frame() for letter in chosen}.values())
         need = sum(len(payload) + frame.HEAD_SIZE for _, _, payload in frames) + _SAFETY
         if Spool(directory).size() + need > max_size:
             raise ConfigError(

@@ -35,6 +35,7 @@ from toolog.spool.segment import SUFFIX
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
+_LONGEST_POLL = 0.05
 _GRACE = 0.3
 _RECALL = 0.2
 _MOST_IN_HAND = 8
@@ -264,6 +265,7 @@ class Shipping:
         """
         target, held_to = self.own_segments(and_left=and_left), self._held.end if self._held.frames else 0
         is_done = _Once(lambda: self._has_arrived(target, held_to))
+        began = time.monotonic()
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
         try:
@@ -273,7 +275,8 @@ class Shipping:
                 for runner in self.runners:
                     runner.hurry = True
                     runner.bell.ring()
-                time.sleep(_POLL)
+                # Looking costs the sinks' threads their turns: less often, the longer it takes.
+                time.sleep(min(_LONGEST_POLL, _POLL + (time.monotonic() - began) / 20))
         finally:
             for runner in self.runners:
                 runner.hurry = False

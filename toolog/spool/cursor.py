@@ -25,7 +25,7 @@ FOLDER = "cursors"
 SUFFIX = ".cursor"
 _TITLE = b"toolog-cursor 1 "
 _COMPACT_AT = 64 * 1024
-_ROOM = 4096
+_ROOM = 32 * 1024
 _READ_AT_MOST = 64 << 20
 
 
@@ -106,10 +106,12 @@ class Cursor:
         return True
 
     def _compact(self, line: bytes, sync: bool) -> None:
-        """Replace the file by one with a single line; if that fails, the long one stays."""
+        """Replace the file by one with a single line, and room for longer ones; if that fails, the long one
+        stays.
+        """
         fresh = self.path.with_name(f".{self.path.name}.new")
         try:
-            _write(fresh, line, os.O_CREAT | os.O_TRUNC, sync)
+            _write(fresh, line.rjust(_ROOM, b"\n"), os.O_CREAT | os.O_TRUNC, sync)
             os.rename(fresh, self.path)
             if sync:
                 _sync_folder(self.path.parent)
@@ -125,8 +127,11 @@ class Cursor:
         On a full disk nothing can be deleted before the cursor is written.
         """
         try:
-            _write(self.path, line, 0, sync)
-            os.truncate(self.path, len(line))
+            room = os.stat(self.path).st_size
+            if len(line) > room:
+                return False
+            # Over all of it: an older line behind this one would count as the newer.
+            _write(self.path, line.rjust(room, b"\n"), 0, sync)
         except OSError:
             return False
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from tests.pipeline.programs import ledger, run, start
 from tests.sinks.s3.bucket import Archive
 from toolog.sinks.s3 import names
 
-KILLS = 3
+KILLS = int(os.environ.get("TOOLOG_KILLS", "3"))
 
 PROGRAM = """
 SINK = {{"archive": {options!r}}}

@@ -129,20 +129,20 @@ class S3Sink:
         return names.is_segment(segment) and self._ledger.goes_on(segment, seq)
 
     def cursor_state(self) -> dict[str, Any]:
-        """Return the bounds of the objects that are under way, and the bucket that they are for."""
-        return {"bucket": self._access.place, "open": self._ledger.to_state()}
+        """Return the bounds of the objects that are under way."""
+        return {"open": self._ledger.to_state()}
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
-        """Take up the bounds that were fixed before the last process ended, unless for another bucket."""
-        if state and state.get("bucket") == self._access.place:
-            self._ledger.load(state.get("open"))
+        """Take up the bounds that were fixed before the last process ended.
+
+        Also where the bucket is another one by now: nothing stands there under these keys.
+        """
+        self._ledger.load(None if state is None else state.get("open"))
 
     def close(self) -> None:
         """Let go of the connection."""
         self._connected = False
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        self._drop_client()
 
     # -- a batch
 
@@ -186,7 +186,8 @@ class S3Sink:
             self._tried.add(key)  # it may have been stored all the same
             if faults.is_silence(error.__cause__):
                 # What the system took over to send says nothing of how the line is.
-                self._more_time, self._client = len(packed.body) / _SLOWEST, None
+                self._more_time = len(packed.body) / _SLOWEST
+                self._drop_client()
             raise
         if is_new:
             return 0
@@ -279,8 +280,14 @@ class S3Sink:
             if fault.code in faults.EXISTS:
                 raise _Exists from error
             if fault.stale:
-                self._client = None
+                self._drop_client()
             raise fault.error from error
+
+    def _drop_client(self) -> None:
+        """Let the next request have a client of its own, with the credentials as they are then."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
 
 class _Exists(Exception):
