@@ -5,7 +5,8 @@
     pace SECONDS   make PACE calls a second; print the percentiles of a call's wall time in microseconds
     burst COUNT    make COUNT calls as fast as possible
     memory         print the resident memory in bytes
-    drain          go on at PACE until the sink has all but a second's records; print records a second
+    drain SECONDS  go on at PACE until the sink has all but a second's records, at most so long; print how
+                   many it took meanwhile
 
 Each answer is a line of JSON. `shipping.py` prints the figures, and the fault matrix of the tests takes them.
 """
@@ -73,16 +74,16 @@ class Program:
             return {"per_second": (self._made - first) / max(time.perf_counter() - began, 1e-9)}
         if words[0] == "memory":
             return {"bytes": resident(), "backlog": self._made - self.stored()}
-        assert words == ["drain"], words
-        return self.drain()
+        assert words[0] == "drain", words
+        return self.drain(float(words[1]))
 
-    def drain(self) -> dict[str, float]:
-        """Go on at the pace until the backlog is gone."""
+    def drain(self, limit: float) -> dict[str, float]:
+        """Go on at the pace until the backlog is gone, at most ``limit`` seconds."""
         before, began = self.stored(), time.perf_counter()
         arrived = threading.Event()
         thread = threading.Thread(target=self._watch, args=(arrived,), daemon=True)
         thread.start()
-        while not arrived.is_set():
+        while not arrived.is_set() and time.perf_counter() - began < limit:
             self.pace(0.5)
         seconds = time.perf_counter() - began
         return {"records": self.stored() - before, "seconds": seconds}
@@ -96,7 +97,7 @@ class Program:
         """End; tell what is known of all records."""
         import toolog
 
-        self._handler.flush(60)
+        self._handler.flush(120)
         figures = toolog.stats()
         self._handler.close()
         return {
@@ -124,9 +125,10 @@ def count_documents(url: str) -> int:
     return count
 
 
-def measure_outage(seconds: float, backlog: int) -> dict[str, float]:
+def measure_outage(seconds: float, backlog: int, well: float = 60.0) -> dict[str, float]:
     """Return what a caller and the memory notice of a server that hangs for some seconds (SIGSTOP).
 
+    Before, calls are made for as many seconds, at most ``well``, while it is well.
     At its end calls are made until ``backlog`` records wait at least; then the server is back. ``found`` is
     how many records the server itself counts afterwards.
     """
@@ -158,7 +160,7 @@ def measure_outage(seconds: float, backlog: int) -> dict[str, float]:
 
         try:
             ask("pace 3")
-            well = ask(f"pace {min(seconds, 60):g}")
+            healthy = ask(f"pace {min(seconds, well):g}")
             before = ask("memory")
             server.hang()
             hung = ask(f"pace {seconds:g}")
@@ -167,20 +169,21 @@ def measure_outage(seconds: float, backlog: int) -> dict[str, float]:
                 ask(f"burst {int(backlog - waiting)}")
             after = ask("memory")
             server.resume()
-            drained = ask("drain")
+            drained = ask(f"drain {60 + after['backlog'] / PACE:g}")  # slower than that is no drain at all
             program.stdin.close()
             ended: dict[str, float] = json.loads(program.stdout.readline())
             found = count_documents(f"{server.url}/toolog-*-outage")
         finally:
             program.kill()
             program.wait()
+            program.stdin.close()
             program.stdout.close()
     return {
         "seconds": seconds,
-        "well_p99": well["p99"],
+        "well_p99": healthy["p99"],
         "hung_p99": hung["p99"],
-        "p99_ratio": hung["p99"] / well["p99"],
-        "well_p50": well["p50"],
+        "p99_ratio": hung["p99"] / healthy["p99"],
+        "well_p50": healthy["p50"],
         "hung_p50": hung["p50"],
         "backlog": after["backlog"],
         "memory_mib": (after["bytes"] - before["bytes"]) / 2**20,

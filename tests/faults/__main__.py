@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,37 +54,41 @@ def main() -> int:
     def wanted(name: str) -> bool:
         return not options.row or any(text in name for text in options.row)
 
-    tier = [row for row in rows.ALL if not row.long] if options.short else rows.LONG_TIER
     found: list[dict[str, Any]] = []
     began = time.monotonic()
     print(f"{'':<58}" + "".join(f"{name.replace(' on the wire', ''):>13}" for name in COLUMNS) + "      s")
-    with OpenSearch() as opensearch, SeaweedFS() as seaweedfs:
-        for row in tier:
-            name = f"{row.place}: {row.name}"
-            if wanted(name):
-                found.append(run_row(row, name, opensearch, seaweedfs))
-                tell(found[-1])
-    if not options.short:
-        for outage in OUTAGES:
-            if wanted(outage.name):
-                found.append(outage.run())
-                tell(found[-1])
-        if options.soak and wanted("soak"):
-            found.append(soak(options.soak))
-            tell(found[-1])
-        for other in ELSEWHERE:
-            if wanted(other.name):
-                with tempfile.TemporaryDirectory() as folder:
-                    last, seconds, wrong = other.run(Path(folder))
-                found.append({"row": other.name, "notes": last, "seconds": round(seconds, 1), "wrong": wrong})
-                tell(found[-1])
+    for row in carry_out(options, wanted):
+        found.append(row)
+        tell(row)
+        if options.json:  # after each row: whoever ends it early has what was done
+            options.json.write_text(json.dumps(found, indent=1), "utf-8")
     again = sum(row.get("again on the wire", 0) for row in found)
     bad = [row["row"] for row in found if row["wrong"]]
     took = time.monotonic() - began
     print(f"\n{len(found)} rows, {len(bad)} of them wrong, {took:.0f} s; came again on the wire: {again}")
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1), "utf-8")
     return 1 if bad else 0
+
+
+def carry_out(options: argparse.Namespace, wanted: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
+    """Run one row after the other; yield what comes out."""
+    tier = [row for row in rows.ALL if not row.long] if options.short else rows.LONG_TIER
+    with OpenSearch() as opensearch, SeaweedFS() as seaweedfs:
+        for row in tier:
+            name = f"{row.place}: {row.name}"
+            if wanted(name):
+                yield run_row(row, name, opensearch, seaweedfs)
+    if options.short:
+        return
+    for outage in OUTAGES:
+        if wanted(outage.name):
+            yield outage.run()
+    if options.soak and wanted("soak"):
+        yield soak(options.soak)
+    for other in ELSEWHERE:
+        if wanted(other.name):
+            with tempfile.TemporaryDirectory() as folder:
+                last, seconds, wrong = other.run(Path(folder))
+            yield {"row": other.name, "notes": last, "seconds": round(seconds, 1), "wrong": wrong}
 
 
 def run_row(row: rows.Row, name: str, opensearch: OpenSearch, seaweedfs: SeaweedFS) -> dict[str, Any]:
