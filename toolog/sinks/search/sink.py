@@ -113,15 +113,16 @@ class ElasticsearchSink:
     # -- the server ------------------------------------------------------------------------------------------
 
     def _reach(self) -> None:
-        wire = Wire(connect_search(self.options), self.options)
+        if self._wire is None:
+            self._wire = Wire(connect_search(self.options), self.options)
         try:
-            server = look_at(wire, self.options)
-            install_template(wire, server, self.options)
-        except BaseException:
-            wire.close()
+            server = look_at(self._wire, self.options)
+            install_template(self._wire, server, self.options)
+        except SinkDenied:
+            self._part()  # secrets are read again
             raise
-        self._wire = wire
-        self._bulk = Bulk(wire, self.options, self.pace, _bulk_params(server))
+        # After any other failure the client stays, because it knows by now which hosts are down.
+        self._bulk = Bulk(self._wire, self.options, self.pace, _bulk_params(server))
 
     def _part(self) -> None:
         wire, self._wire, self._bulk = self._wire, None, None

@@ -6,6 +6,7 @@ says what to look at; so is an answer that no search server gives. The texts quo
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.search.options import SearchOptions
 
+_HERE = re.escape(__name__) + r"\Z"
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 
@@ -22,6 +24,12 @@ class Reply(NamedTuple):
 
     status: int
     body: dict[str, Any]
+
+
+class NoAnswer(SinkUnavailable):
+    """A request reached somebody, and no answer came of it, or none that can be read: perhaps for what was in
+    it.
+    """
 
 
 class Wire:
@@ -59,8 +67,9 @@ class Wire:
                 )
             except Warning as warning:
                 # The server's deprecation notes become warnings of the client, and this process makes
-                # errors of warnings: then an answer could never arrive.
-                warnings.filterwarnings("ignore", category=type(warning))
+                # errors of warnings: then an answer could never arrive. The client says that they come from
+                # here, so that all others stay what the application wants them to be.
+                warnings.filterwarnings("ignore", category=type(warning), module=_HERE)
             except Exception as error:
                 return self._reply_in(error)
             else:
@@ -109,14 +118,14 @@ class Wire:
                 f"{where}: nothing listens at {hosts}; is the server up, and the port right?", tells=True
             )
         if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
-            return SinkUnavailable(
+            return NoAnswer(
                 f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
             )
         if "SerializationError" in names:
-            return SinkUnavailable(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
+            return NoAnswer(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
         plain = [host for host in self._options.hosts if host.startswith("http://")]
         hint = f"; if {plain[0]} speaks TLS, write https://" if plain else ""
-        return SinkUnavailable(
+        return NoAnswer(
             f"{where}: the connection to {hosts} broke ({type(error).__name__}){hint}", tells=True
         )
 
