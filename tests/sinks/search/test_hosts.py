@@ -45,9 +45,9 @@ def test_a_host_that_never_answers(
     """One host that hangs, or takes no connection, costs one timeout; then all goes to the other one."""
     sink = make_sink(type=client, hosts=[make_silent(accepts=accepts), search_proxy.url], timeout=2)
     sink.connect()
-    assert write_each(sink, 0, 10) < 10
-    assert write_each(sink, 10, 30) < 5
-    assert len(streams.ids()) == 30
+    assert write_each(sink, 0, 3) < 10
+    assert write_each(sink, 3, 12) < 5
+    assert len(streams.ids()) == 12
 
 
 def test_a_host_that_begins_to_hang(
@@ -59,30 +59,32 @@ def test_a_host_that_begins_to_hang(
     sink.connect()
     write_each(sink, 0, 4)
     sick.add(Drop(seconds=30), times=None, where=is_bulk)
-    assert write_each(sink, 4, 12) < 10
-    assert write_each(sink, 12, 30) < 5
-    assert len(streams.ids()) == 30
-    assert len(streams.hits()) == 30
+    assert write_each(sink, 4, 7) < 10
+    assert write_each(sink, 7, 12) < 5
+    assert streams.ids() == sorted(one["record_id"] for one in CALLS[:12])
 
 
 def test_more_hosts_hang_than_one_request_asks(
     make_sink: MakeSink, make_silent: MakeSilent, search_proxy: SearchProxy, streams: Cluster, client: str
 ) -> None:
     """Where more hosts hang than one request is sent to, the next try begins with the others."""
-    hosts = [make_silent() for _ in range(6)]
-    sink = make_sink(type=client, hosts=[*hosts, search_proxy.url], timeout=0.5)
+    ready = make_sink()
+    ready.connect()
+    write_each(ready, 5, 6)  # template and stream are there: what follows is quick
+    hosts = [make_silent() for _ in range(5)]
+    sink = make_sink(type=client, hosts=[*hosts, search_proxy.url], timeout=1)
     assert most_tries(sink.options) < len(hosts)
     tries = 0
     while True:
         tries += 1
-        assert tries < 4
+        assert tries < 5
         try:
             sink.connect()
         except SinkUnavailable:
             continue
         break
     write_each(sink, 0, 5)
-    assert len(streams.ids()) == 5
+    assert len(streams.ids()) == 6
 
 
 def test_a_host_that_takes_no_connection_is_left_soon(

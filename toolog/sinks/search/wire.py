@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks.base import Pulse
+from toolog.sinks.search.clients import most_tries
 from toolog.sinks.search.options import SearchOptions
 
 _HERE = re.escape(__name__) + r"\Z"
@@ -35,12 +37,14 @@ class NoAnswer(SinkUnavailable):
 class Wire:
     """A client that answers every status alike and raises only when there is no answer.
 
-    ``client`` is what ``connect_search`` makes of ``options``.
+    ``client`` is what ``connect_search`` makes of ``options``; ``pulse`` beats before each request.
     """
 
-    def __init__(self, client: Any, options: SearchOptions) -> None:
+    def __init__(self, client: Any, options: SearchOptions, pulse: Pulse | None = None) -> None:
         self._client = client
         self._options = options
+        self._pulse = Pulse() if pulse is None else pulse
+        self._longest = options.timeout * most_tries(options)
 
     def request(
         self,
@@ -61,6 +65,7 @@ class Wire:
             headers["content-type"] = content_type
         send = self._client.transport if self._options.dialect == "opensearch" else self._client
         for _ in range(2):
+            self._pulse.beat(self._longest)
             try:
                 answer = send.perform_request(
                     method, path, params=dict(params or {}), headers=headers, body=body
