@@ -62,7 +62,7 @@ def test_left_alone_when_it_is_right(
     make_sink().connect()
     search_proxy.forget()
     make_sink().connect()
-    assert [one.method for one in search_proxy.deliveries] == ["GET", "GET", "POST"]
+    assert [one.method for one in search_proxy.deliveries] == ["GET", "GET", "POST", "GET"]
 
 
 def test_updated_when_it_is_older(make_sink: MakeSink, streams: Cluster) -> None:

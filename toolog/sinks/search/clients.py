@@ -84,6 +84,7 @@ def _opensearch(options: SearchOptions) -> Any:
     tls = _tls(options)
     if "ssl_assert_fingerprint" in tls and options.ca_certs is None:
         tls["verify_certs"] = False  # the fingerprint is what is checked, as elasticsearch-py does it
+
     class Connection(opensearchpy.Urllib3HttpConnection):  # type: ignore[misc, unused-ignore]
         """One that makes no warnings of the server's deprecation notes: an application that makes errors of
         warnings would never see an answer.

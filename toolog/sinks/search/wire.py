@@ -123,9 +123,7 @@ class Wire:
                 f"{where}: nothing listens at {hosts}; is the server up, and the port right?", tells=True
             )
         if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
-            return NoAnswer(
-                f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
-            )
+            return NoAnswer(f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True)
         if "SerializationError" in names:
             return NoAnswer(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
         plain = [host for host in self._options.hosts if host.startswith("http://")]
