@@ -42,7 +42,7 @@ def categories() -> list[type[Warning]]:
 def test_errors_that_the_application_makes_of_warnings_stay(
     make_sink: MakeSink, search_proxy: SearchProxy, streams: Cluster, client: str
 ) -> None:
-    """After a server's notes were passed over, a warning of the same kind from elsewhere is still an error."""
+    """After a server's notes were passed over, a warning of the same kind from elsewhere is an error."""
     search_proxy.add(Notes(), times=None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -23,8 +23,8 @@ STATES = frozenset(
         "no_shard_available_action_exception",
     }
 )
-"""Types of errors with status 400 that are the cluster's state, not a document's: no room for another shard, a
-closed index."""
+"""Types of errors with status 400 that are the cluster's state, not a document's: no room for another
+shard, a closed index."""
 _STATE_TEXTS = (
     "explicit index in bulk",
     "pipeline with id",

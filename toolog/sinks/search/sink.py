@@ -122,7 +122,8 @@ class ElasticsearchSink:
         try:
             server = look_at(self._wire, self.options)
             known = install_template(self._wire, server, self.options)
-            check_streams(self._wire, self.options)
+            # Each try would roll them over once more, where nobody knows which template makes the new index.
+            check_streams(self._wire, self.options, roll=known)
         except SinkDenied:
             self._part()  # secrets are read again
             raise
@@ -189,12 +190,10 @@ class ElasticsearchSink:
         """Return what is wrong with the streams, or None when they have our mapping."""
         assert self._wire is not None
         try:
-            rolled = check_streams(self._wire, self.options)
+            check_streams(self._wire, self.options, roll=False)
         except SinkUnavailable as error:
             return error
-        if not rolled:
-            return None
-        return SinkUnavailable(f"{self.options.where}: {', '.join(rolled)} had another mapping", tells=True)
+        return None
 
     def _follow(self, outcome: Outcome) -> None:
         """Keep the pace that the server asks for."""

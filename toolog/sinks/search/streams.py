@@ -23,20 +23,21 @@ _SHAPE = "*.mappings.dynamic,*.mappings.properties.input.type"
 _NO_RIGHT = (401, 403)
 
 
-def check_streams(wire: Wire, options: SearchOptions) -> list[str]:
-    """Roll over the streams of our namespace that write with another mapping; return their names.
+def check_streams(wire: Wire, options: SearchOptions, *, roll: bool = True) -> None:
+    """Roll over the streams of our namespace that write with another mapping.
 
-    Without the right to look there is nothing to be known. Raises SinkDenied when one cannot be rolled over,
-    or has another mapping even then, and SinkUnavailable when the server cannot answer now.
+    Without the right to look there is nothing to be known. Raises SinkDenied when one cannot be rolled over
+    (or shall not: ``roll``), or has another mapping even then, and SinkUnavailable when the server cannot
+    answer now.
     """
     odd = _odd_streams(wire, options)
-    for stream in odd:
+    for stream in odd if roll else ():
         reply = wire.request("POST", f"/{stream}/_rollover")
         if reply.status in _NO_RIGHT:
             raise SinkDenied(
                 f"{options.where}: the data stream {stream} has another mapping than the index template "
-                f"{template_name(options.namespace)}, and there is no right to roll it over: give `manage` on "
-                f"it, or send POST /{stream}/_rollover once"
+                f"{template_name(options.namespace)}, and there is no right to roll it over: give `manage` "
+                f"on it, or send POST /{stream}/_rollover once"
             )
         if reply.status != 200:
             raise refusal(reply, f"rolling over {stream}, which has another mapping", options)
@@ -48,9 +49,8 @@ def check_streams(wire: Wire, options: SearchOptions) -> list[str]:
     if odd and (left := _odd_streams(wire, options)):
         raise SinkDenied(
             f"{options.where}: the data stream {left[0]} has another mapping than the index template "
-            f"{template_name(options.namespace)} even after a rollover; see which template makes it"
+            f"{template_name(options.namespace)}; roll it over, and see that no other template makes it"
         )
-    return odd
 
 
 def make_stream(wire: Wire, stream: str, options: SearchOptions) -> None:
@@ -66,7 +66,7 @@ def make_stream(wire: Wire, stream: str, options: SearchOptions) -> None:
             f"template {template_name(options.namespace)} is needed first: let somebody with "
             "manage_index_templates run toolog once"
         )
-    check_streams(wire, options)
+    check_streams(wire, options, roll=False)
 
 
 def _odd_streams(wire: Wire, options: SearchOptions) -> list[str]:

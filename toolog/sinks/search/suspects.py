@@ -1,8 +1,8 @@
 """Whose fault it is when a server refuses records, or breaks on them: the records', or its own.
 
-What is wrong with a record ends in the dead letters, or it would hold up all that come after it. What is wrong
-with the cluster gives no record up, however long it lasts. The two look alike; what tells them apart is what
-became of other records:
+What is wrong with a record ends in the dead letters, or it would hold up all that come after it. What is
+wrong with the cluster gives no record up, however long it lasts. The two look alike; what tells them apart is
+what became of other records:
 
 - Others are stored while one fails, and goes on to fail: it is the record.
 - All are refused with the same words and none is stored: it is the cluster (a pipeline that is not there, a
