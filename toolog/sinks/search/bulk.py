@@ -125,7 +125,7 @@ class Bulk:
             return self._smaller(part, len(body), outcome)
         if reply.status == 429:
             outcome.throttled = True
-            outcome.why = outcome.why or _why(429, reply.body.get("error"))
+            outcome.reason = outcome.reason or _told(429, reply.body)
             if type_of(reply.body) == "circuit_breaking_exception":
                 _note(part, Failure(Cause.BUSY, f"429 {reason_of(reply.body)}"), outcome)
             return [part]
@@ -186,7 +186,7 @@ class Bulk:
         """Note what the server says of one record that it did not store."""
         if status == 429 or status in _LATER:
             outcome.throttled = outcome.throttled or status == 429
-            outcome.why = outcome.why or _why(status, error)
+            outcome.reason = outcome.reason or _told(status, error)
             outcome.retry.add(line.record_id)
         elif status in _DENIED or (status == 400 and is_state({"error": error})):
             outcome.retry.add(line.record_id)
@@ -198,7 +198,7 @@ class Bulk:
         elif status == 400:
             outcome.refused[line.record_id] = Refusal(type_of({"error": error}), reason_of(error))
         else:
-            outcome.why = outcome.why or _why(status, error)
+            outcome.reason = outcome.reason or _told(status, error)
             outcome.failed[line.record_id] = Failure(Cause.ITEM, f"{status} {reason_of(error)}")
 
     def _check_streams(self, items: Iterable[Any], fresh: set[str]) -> None:
@@ -275,6 +275,8 @@ def _is_about_documents(reply: Reply) -> bool:
     return "unrecognized parameter" not in reason_of(reply.body)
 
 
-def _why(status: Any, error: Any) -> str:
-    """Return what may be told of an error of single records: its reason could quote one."""
-    return f"{status} {type_of({'error': error})}".strip()
+def _told(status: Any, error: Any) -> str:
+    """Return what may be told of an error of single records: what the server says of its own state, but not
+    where it could quote a record.
+    """
+    return f"{status} {type_of({'error': error}) if status == 500 else reason_of(error)}".strip()

@@ -42,9 +42,9 @@ class Outcome:
     """What became of records: ``stored`` (a number), of them ``again``; the others by their ids.
 
     ``refused`` and ``failed`` are still to be judged: see `Suspects`. ``vague``: a request failed as a whole,
-    perhaps for one of the records in it. ``throttled``: the server said 429. ``trouble`` is why some in
-    ``retry`` had no answer at all, ``denied`` the same for the records of one stream, ``why`` what the server
-    said of those that it could not take now, ``broke`` an error of ours.
+    perhaps for one of the records in it. ``throttled``: the server said 429. ``reason`` is what it said of
+    one in ``retry``, ``trouble`` why some there had no answer at all, ``denied`` the same for the records of
+    one stream, ``broke`` an error of ours.
     """
 
     stored: int = 0
@@ -57,7 +57,7 @@ class Outcome:
     throttled: bool = False
     trouble: SinkUnavailable | None = None
     denied: dict[str, SinkUnavailable] = field(default_factory=dict)
-    why: str = ""
+    reason: str = ""
     broke: Exception | None = None
 
     def add(self, other: Outcome) -> None:
@@ -70,7 +70,7 @@ class Outcome:
         self.vague = self.vague or other.vague
         self.throttled = self.throttled or other.throttled
         self.trouble = self.trouble or other.trouble
-        self.why = self.why or other.why
+        self.reason = self.reason or other.reason
         self.broke = self.broke or other.broke
 
     def _tables(self, other: Outcome) -> Iterator[tuple[dict[str, object], dict[str, object]]]:

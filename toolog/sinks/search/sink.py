@@ -102,10 +102,12 @@ class ElasticsearchSink:
         outcome = self._send(batch)
         if isinstance(outcome.trouble, SinkDenied) and not outcome.stored:
             self._part()
-        if outcome.trouble is not None and not outcome.stored and not outcome.rejected:
-            raise outcome.trouble
+        if outcome.retry and not outcome.stored and not outcome.rejected:
+            reason = outcome.reason or "the answer names none of them"
+            text = f"{self.options.where}: the server took none of {len(batch)} records ({reason})"
+            raise outcome.trouble or SinkUnavailable(text, tells=True)
         if outcome.rejected or outcome.retry or outcome.again:
-            reason = outcome.why if outcome.trouble is None else str(outcome.trouble)
+            reason = outcome.reason if outcome.trouble is None else str(outcome.trouble)
             return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again, reason)
         return None
 
