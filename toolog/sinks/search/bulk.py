@@ -172,6 +172,8 @@ class Bulk:
                 continue
             line = lines.pop()
             status = result.get("status")
+            if not isinstance(status, int):
+                status = 0  # whatever that is
             if status == 201 or status == 200:
                 outcome.stored += 1
             elif status == 409:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
 from toolog.sinks.search.bulk import LONGEST_ID, REQUIRE, Bulk, Line
-from toolog.sinks.search.clients import check_client, connect_search
+from toolog.sinks.search.clients import check_client, connect_search, most_tries
 from toolog.sinks.search.document import LEAF_BYTES, encode
 from toolog.sinks.search.install import Server, install_template, is_answered, look_at
 from toolog.sinks.search.isolation import MOST, send_apart
@@ -122,7 +123,7 @@ class ElasticsearchSink:
         if self._wire is None:
             self._wire = Wire(connect_search(self.options), self.options, self.pulse)
         try:
-            server = look_at(self._wire, self.options)
+            server = self._find_server(self._wire)
             known = install_template(self._wire, server, self.options)
             # Each try would roll them over once more, where nobody knows which template makes the new index.
             check_streams(self._wire, self.options, roll=known)
@@ -131,6 +132,19 @@ class ElasticsearchSink:
             raise
         # After any other failure the client stays, because it knows by now which hosts are down.
         self._bulk = Bulk(self._wire, self.options, self.pace, _bulk_params(server), sure=known)
+
+    def _find_server(self, wire: Wire) -> Server:
+        """Return what the server says it is; where more hosts hang than one request is sent to, the next one
+        goes to the others: whoever makes a new sink for the next try begins with all of them.
+        """
+        for _ in range(1, ceil(len(self.options.hosts) / most_tries(self.options))):
+            try:
+                return look_at(wire, self.options)
+            except SinkDenied:
+                raise
+            except SinkUnavailable:
+                continue
+        return look_at(wire, self.options)
 
     def _part(self) -> None:
         wire, self._wire, self._bulk = self._wire, None, None
@@ -180,6 +194,7 @@ class ElasticsearchSink:
         """Send records one by one, because one of them may be what requests fail for."""
         assert self._bulk is not None
         total = Outcome()
+        batch = self._suspects.put_last(batch)
         lines = _lines(batch[:MOST], self.options, total)
         send_apart(lines, self._bulk.send, self._suspects.tries, total, self.options.timeout)
         total.retry |= {record.record_id for record in batch[MOST:]}
