@@ -144,3 +144,12 @@ def test_documents_that_do_not_fit_the_mapping(check: Callable[[Judge], SinkUnav
     outcome = judge.refused("mapper_parsing_exception", *"abcd")
     assert bool(outcome.rejected) is (judge.trouble is None)
     assert outcome.trouble is judge.trouble
+
+
+def test_what_is_told_quotes_no_record() -> None:
+    """A server that quotes a document in its error is told up to there."""
+    said = "a_new_exception: failed to parse field's value: 'a secret'"
+    refused = {one: Refusal("a_new_exception", said) for one in "abcd"}
+    outcome = Judge().decide(Outcome(refused=refused))
+    assert "a_new_exception: failed to parse" in str(outcome.trouble)
+    assert "secret" not in str(outcome.trouble)

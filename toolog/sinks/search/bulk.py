@@ -18,7 +18,7 @@ from toolog.sinks.search.document import LIGHTER, lighten
 from toolog.sinks.search.options import SearchOptions
 from toolog.sinks.search.outcome import Cause, Failure, Outcome, Refusal
 from toolog.sinks.search.pace import Pace
-from toolog.sinks.search.refusals import NO_REASON, is_state, reason_of, refusal, type_of
+from toolog.sinks.search.refusals import NO_REASON, is_state, reason_of, refusal, type_of, unquoted
 from toolog.sinks.search.streams import make_stream
 from toolog.sinks.search.suspects import ALIKE
 from toolog.sinks.search.wire import NDJSON, NoAnswer, Reply, Wire
@@ -278,7 +278,5 @@ def _is_about_documents(reply: Reply) -> bool:
 
 
 def _told(status: Any, error: Any) -> str:
-    """Return what may be told of an error of single records: what the server says of its own state, but not
-    where it could quote a record.
-    """
-    return f"{status} {type_of({'error': error}) if status == 500 else reason_of(error)}".strip()
+    """Return what may be told of an error of single records."""
+    return f"{status} {unquoted(reason_of(error))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from toolog.errors import SinkDenied, SinkUnavailable
@@ -84,6 +85,11 @@ def reason_of(body: Any) -> str:
     if not parts and isinstance(error, str):
         parts.append(error)
     return "; caused by ".join(parts) or NO_REASON
+
+
+def unquoted(reason: str) -> str:
+    """Return what a server says of a document up to where it begins to quote, which may be a user's data."""
+    return re.split("['\"`]", reason, maxsplit=1)[0][:200].rstrip()
 
 
 def type_of(body: Any) -> str:

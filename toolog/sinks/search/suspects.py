@@ -21,6 +21,7 @@ from typing import NamedTuple
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.base import Batch
 from toolog.sinks.search.outcome import Cause, Failure, Outcome
+from toolog.sinks.search.refusals import unquoted
 
 ALIKE = 3
 """So many records refused with the same type of error, and none stored, are no accident."""
@@ -129,8 +130,8 @@ class Suspects:
 
     def _held(self, reason: str) -> SinkDenied:
         return SinkDenied(
-            f"{self._where}: every record is refused with the same error and none is stored: {reason}; the "
-            "records wait until that is put right in the cluster"
+            f"{self._where}: every record is refused with the same error and none is stored: "
+            f"{unquoted(reason)}; the records wait until that is put right in the cluster"
         )
 
     def _judge_failed(self, outcome: Outcome, answers: Callable[[], bool], before: int) -> None:
