@@ -15,12 +15,15 @@ from typing import Any
 import pytest
 
 from tests.services.access import Access, User
-from tests.services.bulk import is_bulk
+from tests.services.bulk import RejectItems, is_bulk
 from tests.services.faults import Status
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.search.cluster import Cluster
 from toolog import counters
 from toolog.handler import ToologHandler, stats
+from toolog.sinks.search import suspects
+from toolog.sinks.search.outcome import Cause
+from toolog.sinks.search.suspects import Patience
 
 MakeHandler = Callable[..., ToologHandler]
 WORD = "an-invented-" + "word"
@@ -166,6 +169,26 @@ def test_a_refused_key_and_a_new_one(
     assert len(told) == 1
     assert "check bearer_auth" in told[0]
     assert WORD not in caplog.text
+
+
+def test_a_record_that_the_server_breaks_on(
+    make_handler: MakeHandler, search_proxy: SearchProxy, streams: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record on which the server breaks, alone in its batch, does not hold up what comes after it for ever:
+    it ends as a dead letter, and the others are stored.
+    """
+    monkeypatch.setitem(suspects.PATIENCE, Cause.ITEM, Patience(5, 0.0, 1.0))
+    handler = make_handler(retry={"max_backoff": 0.2})
+    log = logger(handler)
+    search_proxy.add(RejectItems(500, lambda item: b"poison" in item.document), times=None, where=is_bulk)
+    log.info("poison")
+    wait_for(lambda: bool(search_proxy.bulk_deliveries()))
+    for number in range(5):
+        log.info("line %s", number)
+    wait_for(lambda: stats()["stored"].get("search") == 5)
+    assert stats()["dead_letters"] == {"search": 1}
+    assert stats()["dropped"] == {}
+    assert len(streams.ids()) == 5
 
 
 def test_too_many_requests(make_handler: MakeHandler, search_proxy: SearchProxy, streams: Cluster) -> None:

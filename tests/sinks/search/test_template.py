@@ -62,7 +62,7 @@ def test_left_alone_when_it_is_right(
     make_sink().connect()
     search_proxy.forget()
     make_sink().connect()
-    assert [one.method for one in search_proxy.deliveries] == ["GET", "GET", "POST"]
+    assert [one.method for one in search_proxy.deliveries] == ["GET", "GET", "POST", "GET"]
 
 
 def test_updated_when_it_is_older(make_sink: MakeSink, streams: Cluster) -> None:
@@ -232,3 +232,71 @@ def test_who_may_not_look(
     sink = make_sink(hosts=[proxy.url], basic_auth=["writer", "pw"])
     sink.connect()
     assert sink.write(batch([documents.call(1)])) is None
+
+
+def deny(proxy: SearchProxy, *paths: str) -> None:
+    """Give nobody the right to what lies below these paths."""
+    forbidden = b'{"error":{"type":"security_exception","reason":"no permissions"},"status":403}'
+    proxy.add(Status(403, forbidden), times=None, where=lambda one: one.path.startswith(paths))
+
+
+def test_no_template_and_no_right_to_look(
+    make_search_proxy: Callable[..., SearchProxy], make_sink: MakeSink, streams: Cluster, client: str
+) -> None:
+    """Who may not even look at templates writes nothing where there is none, and no index is made; when
+    somebody has installed it, records are stored in a stream.
+    """
+    proxy = make_search_proxy()
+    deny(proxy, "/_index_template")
+    sink = make_sink(type=client, hosts=[proxy.url])
+    sink.connect()
+    name = f"toolog-info-{streams.namespace}"
+    for _ in range(2):
+        with pytest.raises(SinkDenied, match=r"no matching index template.*is needed first"):
+            sink.write(batch([documents.call(1)]))
+    assert streams.ask("GET", f"/{name}")[0] == 404
+    make_sink().connect()
+    assert sink.write(batch([documents.call(1)])) is None
+    assert streams.ask("GET", f"/_data_stream/{name}")[0] == 200
+
+
+def test_a_template_of_others_and_no_right_to_look(
+    make_search_proxy: Callable[..., SearchProxy], make_sink: MakeSink, streams: Cluster
+) -> None:
+    """Who may not look at templates writes nothing into a stream that another one makes open."""
+    name = f"/_index_template/greedy-{streams.namespace}"
+    body = {"index_patterns": [f"toolog-*-{streams.namespace}"], "priority": 900, "data_stream": {}}
+    assert streams.ask("PUT", name, body)[0] == 200
+    proxy = make_search_proxy()
+    deny(proxy, "/_index_template")
+    sink = make_sink(hosts=[proxy.url])
+    sink.connect()
+    try:
+        for _ in range(2):
+            with pytest.raises(SinkDenied, match="another mapping than the index template"):
+                sink.write(batch([documents.call(1)]))
+        assert len(streams.mapping()) == 1
+        assert streams.hits() == []
+    finally:
+        streams.ask("DELETE", f"/_data_stream/{streams.streams}")
+        streams.ask("DELETE", name)
+
+
+def test_a_version_that_may_not_be_asked(
+    make_search_proxy: Callable[..., SearchProxy], make_sink: MakeSink, streams: Cluster
+) -> None:
+    """Without the right to ask for the version, the client of Elasticsearch asks for a data stream; a server
+    that does not know that parameter gets everything without it.
+    """
+    proxy = make_search_proxy()
+    forbidden = b'{"error":{"type":"security_exception","reason":"no permissions"},"status":403}'
+    proxy.add(Status(403, forbidden), times=None, where=lambda one: one.path == "/")
+    deny(proxy, "/_index_template")
+    make_sink().connect()
+    sink = make_sink(type="elasticsearch", hosts=[proxy.url])
+    sink.connect()
+    assert sink.write(batch([documents.call(1)])) is None
+    assert sink.write(batch([documents.call(2)])) is None
+    asked = ["require_data_stream=true" in one.query for one in proxy.bulk_deliveries()]
+    assert asked == [True, False, False]
+    assert len(streams.ids()) == 2

@@ -2,13 +2,12 @@
 
 ``create`` with the record's id: 201 and 409 (it was there) are stored. What the answer does not name was not
 answered and comes again, alone. A document that the server refuses never takes others with it: a request
-that is refused as a whole is sent in halves.
+that is refused as a whole is sent in halves. Whose fault a refusal is, is not decided here but by `Suspects`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -17,23 +16,21 @@ from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import SinkRecord
 from toolog.sinks.search.document import LIGHTER, lighten
 from toolog.sinks.search.options import SearchOptions
+from toolog.sinks.search.outcome import Cause, Failure, Outcome, Refusal
 from toolog.sinks.search.pace import Pace
-from toolog.sinks.search.refusals import reason_of, refusal
-from toolog.sinks.search.wire import NDJSON, Reply, Wire
+from toolog.sinks.search.refusals import NO_REASON, is_state, reason_of, refusal, type_of, unquoted
+from toolog.sinks.search.streams import make_stream
+from toolog.sinks.search.suspects import ALIKE
+from toolog.sinks.search.wire import NDJSON, NoAnswer, Reply, Wire
 
 LONGEST_ID = 512
 """Bytes; a longer ``_id`` fails the whole request."""
 _WANTED = "errors,items.*._id,items.*.status,items.*.error"
-_OTHERS_FAULT = frozenset(
-    {"validation_exception", "index_closed_exception", "invalid_index_name_exception", "security_exception"}
-)
-"""Types of errors with status 400 that are the cluster's state, not the document's: no room for another
-shard, a closed index."""
 _HEAD = 40  # bytes around the names in a line's head
+REQUIRE = "require_data_stream"
+"""The parameter by which a server makes no plain index of what is written."""
 _LATER = frozenset({408, 502, 503, 504})
 _DENIED = frozenset({401, 403, 404})
-_TRIES = 5
-"""How often a record is sent on which the server breaks while it stores others."""
 
 
 class Line:
@@ -49,46 +46,25 @@ class Line:
         self.lightened = 0  # how many steps of LIGHTER were taken
 
 
-@dataclass
-class Outcome:
-    """What became of records: ``stored`` (a number), of them ``again``; the others by their ids.
-
-    ``throttled``: the server said 429. ``reason`` is what it said of one in ``retry``, ``trouble`` why some
-    there had no answer at all, ``broke`` an error of ours.
+class Bulk:
+    """Sends lines. ``params`` are further parameters of each request. Unless it is ``sure`` that the index
+    template is in effect, each data stream is made before its first record.
     """
 
-    stored: int = 0
-    again: int = 0
-    rejected: dict[str, str] = field(default_factory=dict)
-    retry: set[str] = field(default_factory=set)
-    throttled: bool = False
-    reason: str = ""
-    trouble: SinkUnavailable | None = None
-    broke: Exception | None = None
-
-    def add(self, other: Outcome) -> None:
-        """Take over what became of other records."""
-        self.stored += other.stored
-        self.again += other.again
-        self.rejected.update(other.rejected)
-        self.retry |= other.retry
-        self.throttled = self.throttled or other.throttled
-        self.reason = self.reason or other.reason
-        self.trouble = self.trouble or other.trouble
-        self.broke = self.broke or other.broke
-
-
-class Bulk:
-    """Sends lines. ``params`` are further parameters of each request."""
-
     def __init__(
-        self, wire: Wire, options: SearchOptions, pace: Pace, params: dict[str, str] | None = None
+        self,
+        wire: Wire,
+        options: SearchOptions,
+        pace: Pace,
+        params: dict[str, str] | None = None,
+        *,
+        sure: bool = True,
     ) -> None:
+        self._sure = sure
         self._wire = wire
         self._options = options
         self._pace = pace
         self._params = {"filter_path": _WANTED, **(params or {})}
-        self._tries: dict[str, int] = {}
         self._heads: dict[str, bytes] = {}
         self._seen: set[str] = set()
 
@@ -99,13 +75,15 @@ class Bulk:
         """
         open_parts = list(reversed(self._requests(lines)))
         while open_parts:
-            part = open_parts.pop()
+            part = _without(outcome, open_parts.pop())
+            if not part:
+                continue
             try:
                 open_parts += self._send_part(part, outcome)
             except SinkUnavailable as error:
                 outcome.trouble = error
                 open_parts.append(part)
-            if outcome.throttled or outcome.trouble is not None:
+            if outcome.throttled or outcome.trouble is not None or _is_uniform(outcome):
                 outcome.retry |= {line.record_id for rest in open_parts for line in rest}
                 return
 
@@ -127,10 +105,17 @@ class Bulk:
         body = self._body(part)
         fresh = {line.stream for line in part} - self._seen
         params = self._params
+        if not self._sure:
+            for stream in sorted(fresh):
+                make_stream(self._wire, stream, self._options)
         if fresh:  # only once for each stream: it makes answers longer
             params = {**params, "filter_path": f"{_WANTED},items.*._index"}
         self._pace.note_request()
-        reply = self._wire.request("POST", "/_bulk", body=body, params=params, content_type=NDJSON)
+        try:
+            reply = self._wire.request("POST", "/_bulk", body=body, params=params, content_type=NDJSON)
+        except NoAnswer as error:
+            _note(part, Failure(Cause.WHOLE, str(error)), outcome)
+            raise
         if reply.status == 200 and isinstance(reply.body.get("items"), list):
             if fresh:
                 self._check_streams(reply.body["items"], fresh)
@@ -140,13 +125,29 @@ class Bulk:
             return self._smaller(part, len(body), outcome)
         if reply.status == 429:
             outcome.throttled = True
-            outcome.reason = f"429 {reason_of(reply.body)}"
+            outcome.reason = outcome.reason or _told(429, reply.body)
+            if type_of(reply.body) == "circuit_breaking_exception":
+                _note(part, Failure(Cause.BUSY, f"429 {reason_of(reply.body)}"), outcome)
+            return [part]
+        if reply.status == 400 and self._drop_unknown(reply):
             return [part]
         if reply.status == 400 and _is_about_documents(reply):
             return self._apart(part, reply, outcome)
         if reply.status == 200:
             raise SinkUnavailable(f"{self._options.where}: an answer without items", tells=True)
+        reason = reason_of(reply.body)
+        if reply.status >= 500 or (reason == NO_REASON and reply.status != 401):
+            _note(part, Failure(Cause.WHOLE, f"{reply.status} {reason}"), outcome)
         raise refusal(reply, "writing", self._options)
+
+    def _drop_unknown(self, reply: Reply) -> bool:
+        """Whether a server that could not be asked for its version does not know a parameter: then never
+        again with it.
+        """
+        if REQUIRE in self._params and REQUIRE in reason_of(reply.body):
+            del self._params[REQUIRE]
+            return True
+        return False
 
     def _body(self, part: Sequence[Line]) -> bytes:
         pieces: list[bytes] = []
@@ -164,8 +165,6 @@ class Bulk:
         waiting: dict[str, list[Line]] = {}
         for line in part:
             waiting.setdefault(line.record_id, []).append(line)
-        stored_before = outcome.stored
-        broken: list[tuple[Line, str]] = []
         for item in items:
             result = item.get("create") if isinstance(item, dict) else None
             lines = waiting.get(str(result.get("_id"))) if isinstance(result, dict) else None
@@ -173,47 +172,36 @@ class Bulk:
                 continue
             line = lines.pop()
             status = result.get("status")
+            if not isinstance(status, int):
+                status = 0  # whatever that is
             if status == 201 or status == 200:
                 outcome.stored += 1
             elif status == 409:
                 outcome.stored += 1
                 outcome.again += 1
-            elif status == 429 or status in _LATER:
-                outcome.throttled = outcome.throttled or status == 429
-                outcome.reason = outcome.reason or f"{status} {reason_of(result.get('error'))}"
-                outcome.retry.add(line.record_id)
-            elif status in _DENIED or (status == 400 and _type_of(result) in _OTHERS_FAULT):
-                outcome.retry.add(line.record_id)
-                reply = Reply(int(status), {"error": result.get("error")})
-                doing = f"writing to {line.stream}"
-                outcome.trouble = outcome.trouble or refusal(reply, doing, self._options)
-            elif status == 400:
-                outcome.rejected[line.record_id] = f"400 {reason_of(result.get('error'))}"
             else:
-                broken.append((line, f"{status} {reason_of(result.get('error'))}"))
+                self._note_item(line, status, result.get("error"), outcome)
         for lines in waiting.values():
             outcome.retry.update(line.record_id for line in lines)
-        self._count_tries(broken, outcome, others_stored=outcome.stored > stored_before)
 
-    def _count_tries(
-        self, broken: Sequence[tuple[Line, str]], outcome: Outcome, *, others_stored: bool
-    ) -> None:
-        """Try again what the server broke on; but a record on which it breaks while it stores others only a
-        few times, else it would hold up all that come after it.
-        """
-        if not broken and others_stored:
-            self._tries.clear()
-        for line, reason in broken:
-            tries = self._tries.get(line.record_id, 0)
-            if others_stored or tries:
-                tries += 1
-                self._tries[line.record_id] = tries
-            if tries >= _TRIES:
-                del self._tries[line.record_id]
-                outcome.rejected[line.record_id] = reason
-            else:
-                outcome.reason = outcome.reason or reason
-                outcome.retry.add(line.record_id)
+    def _note_item(self, line: Line, status: Any, error: Any, outcome: Outcome) -> None:
+        """Note what the server says of one record that it did not store."""
+        if status == 429 or status in _LATER:
+            outcome.throttled = outcome.throttled or status == 429
+            outcome.reason = outcome.reason or _told(status, error)
+            outcome.retry.add(line.record_id)
+        elif status in _DENIED or (status == 400 and is_state({"error": error})):
+            outcome.retry.add(line.record_id)
+            if line.stream not in outcome.denied:
+                doing = f"writing to {line.stream}"
+                outcome.denied[line.stream] = refusal(
+                    Reply(int(status), {"error": error}), doing, self._options
+                )
+        elif status == 400:
+            outcome.refused[line.record_id] = Refusal(type_of({"error": error}), reason_of(error))
+        else:
+            outcome.reason = outcome.reason or _told(status, error)
+            outcome.failed[line.record_id] = Failure(Cause.ITEM, f"{status} {reason_of(error)}")
 
     def _check_streams(self, items: Iterable[Any], fresh: set[str]) -> None:
         """Raise SinkDenied when a name is that of a plain index: no template of ours holds there."""
@@ -251,7 +239,7 @@ class Bulk:
     def _apart(self, part: Sequence[Line], reply: Reply, outcome: Outcome) -> list[Sequence[Line]]:
         if len(part) > 1:
             return _halves(part)
-        outcome.rejected[part[0].record_id] = f"400 {reason_of(reply.body)}"
+        outcome.refused[part[0].record_id] = Refusal(type_of(reply.body), reason_of(reply.body))
         return []
 
 
@@ -260,14 +248,35 @@ def _halves(part: Sequence[Line]) -> list[Sequence[Line]]:
     return [part[middle:], part[:middle]]  # the last one is sent first
 
 
+def _without(outcome: Outcome, part: Sequence[Line]) -> Sequence[Line]:
+    """Return a request without the streams that were denied us: others do not wait for them."""
+    if not outcome.denied:
+        return part
+    outcome.retry.update(line.record_id for line in part if line.stream in outcome.denied)
+    return [line for line in part if line.stream not in outcome.denied]
+
+
+def _is_uniform(outcome: Outcome) -> bool:
+    """Whether nothing but refusals of one kind came so far: then there is no use in sending the rest."""
+    if outcome.stored or len(outcome.refused) < ALIKE:
+        return False
+    return len({refusal.kind for refusal in outcome.refused.values()}) == 1
+
+
+def _note(part: Sequence[Line], failure: Failure, outcome: Outcome) -> None:
+    """Note that a request failed as a whole, perhaps for one of its records: for which, if it is alone."""
+    outcome.vague = True
+    if len(part) == 1:
+        outcome.failed[part[0].record_id] = failure
+
+
 def _is_about_documents(reply: Reply) -> bool:
     """Whether a 400 speaks of what was sent; that of a proxy, or of a parameter, does not."""
-    error = reply.body.get("error")
-    if not isinstance(error, dict) or error.get("type") in _OTHERS_FAULT:
+    if not isinstance(reply.body.get("error"), dict) or is_state(reply.body):
         return False
-    return "unrecognized parameter" not in str(error.get("reason"))
+    return "unrecognized parameter" not in reason_of(reply.body)
 
 
-def _type_of(result: dict[str, Any]) -> Any:
-    error = result.get("error")
-    return error.get("type") if isinstance(error, dict) else None
+def _told(status: Any, error: Any) -> str:
+    """Return what may be told of an error of single records."""
+    return f"{status} {unquoted(reason_of(error))}"

@@ -1,5 +1,5 @@
 """What a sink does when it has reached a server: which product it is, and whether the index template is
-there.
+there and holds.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.search.names import PREFIX, stream_pattern, template_name
 from toolog.sinks.search.options import Dialect, SearchOptions
 from toolog.sinks.search.refusals import reason_of, refusal
+from toolog.sinks.search.streams import FLAT_TYPES
 from toolog.sinks.search.template import make_template, merge_template
 from toolog.sinks.search.wire import Wire
 
-_FLAT_TYPES = ("flattened", "flat_object")
 _NO_RIGHT = (401, 403)
 
 
@@ -43,17 +43,28 @@ def look_at(wire: Wire, options: SearchOptions) -> Server:
     return Server(kind, (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0))
 
 
-def install_template(wire: Wire, server: Server, options: SearchOptions) -> None:
-    """Put the index template there when it is missing or older; see ``template.merge_template``.
+def is_answered(wire: Wire) -> bool:
+    """Whether the server answers now, so that what goes wrong is not that it is away."""
+    try:
+        reply = wire.request("GET", "/")
+    except SinkUnavailable:
+        return False
+    return reply.status == 200 or (reply.status == 403 and bool(reply.body))
 
-    Without the right to do so one line is told, and the sink goes on with what there is: where it may look
-    and nothing fits, it raises SinkDenied, because a cluster would make open mappings for what is written.
+
+def install_template(wire: Wire, server: Server, options: SearchOptions) -> bool:
+    """Put the index template there when it is missing or older; see ``template.merge_template``. Return
+    whether it is known to be in effect.
+
+    Without the right to install it one line is told, and the sink goes on with what there is: where a
+    template does not fit, it raises SinkDenied, because a cluster would make open mappings for what is
+    written.
     """
     name = template_name(options.namespace)
     reply = wire.request("GET", f"/_index_template/{name}")
     if reply.status in _NO_RIGHT:
         _tell_no_right(options, reply.body, "look at")
-        return
+        return _is_in_effect(wire, options, name)
     if reply.status not in (200, 404):
         raise refusal(reply, f"looking at the index template {name}", options)
     wanted = merge_template(_present(reply.body), make_template(server.kind, options.namespace))
@@ -63,7 +74,7 @@ def install_template(wire: Wire, server: Server, options: SearchOptions) -> None
             _tell_no_right(options, written.body, "install")
         elif written.status != 200:
             raise refusal(written, f"installing the index template {name}", options)
-    _check_in_effect(wire, options, name)
+    return _is_in_effect(wire, options, name)
 
 
 def _present(body: dict[str, Any]) -> dict[str, Any] | None:
@@ -74,14 +85,14 @@ def _present(body: dict[str, Any]) -> dict[str, Any] | None:
     return template if isinstance(template, dict) else None
 
 
-def _check_in_effect(wire: Wire, options: SearchOptions, name: str) -> None:
-    """Raise SinkDenied when a new data stream would not get our mapping."""
+def _is_in_effect(wire: Wire, options: SearchOptions, name: str) -> bool:
+    """Return whether a new data stream is known to get our mapping; raise SinkDenied when it would not."""
     reply = wire.request("POST", f"/_index_template/_simulate_index/{PREFIX}-_check-{options.namespace}")
     if reply.status != 200:  # no right to ask; or a server that cannot be asked
-        return
+        return False
     mapping = _at(reply.body, "template", "mappings", "properties", "input", "type")
-    if mapping in _FLAT_TYPES:
-        return
+    if mapping in FLAT_TYPES:
+        return True
     others = [one.get("name") for one in reply.body.get("overlapping") or () if isinstance(one, dict)]
     if name in others:
         why = "another one with a higher priority covers its data streams"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from toolog.errors import SinkDenied, SinkUnavailable
@@ -11,6 +12,29 @@ from toolog.sinks.search.wire import Reply
 
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses of a whole request after which it is simply sent again later."""
+
+STATES = frozenset(
+    {
+        "validation_exception",
+        "index_closed_exception",
+        "invalid_index_name_exception",
+        "security_exception",
+        "cluster_block_exception",
+        "index_not_found_exception",
+        "no_shard_available_action_exception",
+    }
+)
+"""Types of errors with status 400 that are the cluster's state, not a document's: no room for another
+shard, a closed index."""
+_STATE_TEXTS = (
+    "explicit index in bulk",
+    "pipeline with id",
+    "Limit of total fields",
+    "Limit of mapping depth",
+    "Limit of nested fields",
+    "no matching index template",
+)
+"""Parts of reasons that are so, too; their type says nothing."""
 
 NO_REASON = "no reason given"
 
@@ -26,6 +50,11 @@ def refusal(reply: Reply, doing: str, options: SearchOptions) -> SinkUnavailable
         given = options.credentials
         what = f"check {given[0]}" if given else "give api_key, basic_auth or bearer_auth"
         return SinkDenied(f"{where}: {hosts} does not accept who we are (401) when {doing}; {what}")
+    if type_of(reply.body) == "cluster_block_exception":
+        return SinkDenied(
+            f"{where}: the cluster lets nothing be written now ({status}) when {doing}: {reason}; rights are "
+            "not the matter: take the block off, or give it room if its disks are full"
+        )
     if status == 403 and reason != NO_REASON:
         return SinkDenied(
             f"{where}: a right is missing (403) when {doing}: {reason}; writing needs create_doc and "
@@ -37,8 +66,10 @@ def refusal(reply: Reply, doing: str, options: SearchOptions) -> SinkUnavailable
         hint = "make the data stream, or let the cluster make it (action.auto_create_index)"
     elif reason == NO_REASON:
         hint = "is it a search server, and is its path right?"
+    elif "explicit index in bulk" in reason:
+        hint = "set rest.action.multi.allow_explicit_index to true in the cluster"
     else:
-        hint = "the records wait until that is put right"
+        hint = "the records wait until that is put right in the cluster"
     return SinkDenied(f"{where}: {hosts} answered {status} when {doing}: {reason}; {hint}")
 
 
@@ -54,3 +85,21 @@ def reason_of(body: Any) -> str:
     if not parts and isinstance(error, str):
         parts.append(error)
     return "; caused by ".join(parts) or NO_REASON
+
+
+def unquoted(reason: str) -> str:
+    """Return what a server says of a document up to where it begins to quote, which may be a user's data."""
+    return re.split("['\"`]", reason, maxsplit=1)[0][:200].rstrip()
+
+
+def type_of(body: Any) -> str:
+    """Return the type of an error in an answer, or ""."""
+    error = body.get("error") if isinstance(body, dict) else None
+    kind = error.get("type") if isinstance(error, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def is_state(body: Any) -> bool:
+    """Whether an error in an answer speaks of the cluster's state: no document is at fault."""
+    reason = reason_of(body)
+    return type_of(body) in STATES or any(text in reason for text in _STATE_TEXTS)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
-from toolog.counters import contain
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
-from toolog.sinks.base import Answer, Batch, BatchLimits
-from toolog.sinks.search.bulk import LONGEST_ID, Bulk, Line, Outcome
-from toolog.sinks.search.clients import check_client, connect_search
+from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
+from toolog.sinks.search.bulk import LONGEST_ID, REQUIRE, Bulk, Line
+from toolog.sinks.search.clients import check_client, connect_search, most_tries
 from toolog.sinks.search.document import LEAF_BYTES, encode
-from toolog.sinks.search.install import Server, install_template, look_at
+from toolog.sinks.search.install import Server, install_template, is_answered, look_at
+from toolog.sinks.search.isolation import MOST, send_apart
 from toolog.sinks.search.lanes import work_side_by_side
 from toolog.sinks.search.names import NAMESPACE, data_stream
 from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
+from toolog.sinks.search.outcome import Outcome
 from toolog.sinks.search.pace import Pace
+from toolog.sinks.search.streams import check_streams
+from toolog.sinks.search.suspects import Suspects
 from toolog.sinks.search.wire import Wire
 
 
@@ -73,6 +77,8 @@ class ElasticsearchSink:
         self.options = SearchOptions.from_table(table, where)
         self.timeout = self.options.timeout
         self.pace = Pace()
+        self.pulse = Pulse()
+        self._suspects = Suspects(where)
         self._wire: Wire | None = None
         self._bulk: Bulk | None = None
         self._open = False
@@ -95,16 +101,15 @@ class ElasticsearchSink:
         if self._bulk is None:  # parted from it when it refused us: secrets are read again
             self._reach()
         outcome = self._send(batch)
-        if isinstance(outcome.trouble, SinkDenied):
+        if isinstance(outcome.trouble, SinkDenied) and not outcome.stored:
             self._part()
         if outcome.retry and not outcome.stored and not outcome.rejected:
             reason = outcome.reason or "the answer names none of them"
             text = f"{self.options.where}: the server took none of {len(batch)} records ({reason})"
             raise outcome.trouble or SinkUnavailable(text, tells=True)
-        if outcome.trouble is not None:
-            contain(f"sink {self.name}: some records wait", outcome.trouble, told=str(outcome.trouble))
         if outcome.rejected or outcome.retry or outcome.again:
-            return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again)
+            reason = outcome.reason if outcome.trouble is None else str(outcome.trouble)
+            return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again, reason)
         return None
 
     def close(self) -> None:
@@ -115,15 +120,31 @@ class ElasticsearchSink:
     # -- the server ------------------------------------------------------------------------------------------
 
     def _reach(self) -> None:
-        wire = Wire(connect_search(self.options), self.options)
+        if self._wire is None:
+            self._wire = Wire(connect_search(self.options), self.options, self.pulse)
         try:
-            server = look_at(wire, self.options)
-            install_template(wire, server, self.options)
-        except BaseException:
-            wire.close()
+            server = self._find_server(self._wire)
+            known = install_template(self._wire, server, self.options)
+            # Each try would roll them over once more, where nobody knows which template makes the new index.
+            check_streams(self._wire, self.options, roll=known)
+        except SinkDenied:
+            self._part()  # secrets are read again
             raise
-        self._wire = wire
-        self._bulk = Bulk(wire, self.options, self.pace, _bulk_params(server))
+        # After any other failure the client stays, because it knows by now which hosts are down.
+        self._bulk = Bulk(self._wire, self.options, self.pace, _bulk_params(server), sure=known)
+
+    def _find_server(self, wire: Wire) -> Server:
+        """Return what the server says it is; where more hosts hang than one request is sent to, the next one
+        goes to the others: whoever makes a new sink for the next try begins with all of them.
+        """
+        for _ in range(1, ceil(len(self.options.hosts) / most_tries(self.options))):
+            try:
+                return look_at(wire, self.options)
+            except SinkDenied:
+                raise
+            except SinkUnavailable:
+                continue
+        return look_at(wire, self.options)
 
     def _part(self) -> None:
         wire, self._wire, self._bulk = self._wire, None, None
@@ -133,6 +154,17 @@ class ElasticsearchSink:
     # -- a batch ---------------------------------------------------------------------------------------------
 
     def _send(self, batch: Batch) -> Outcome:
+        assert self._bulk is not None
+        total = self._send_apart(batch) if self._suspects.looking else self._send_whole(batch)
+        if total.broke is not None:
+            raise total.broke
+        total.trouble = total.trouble or next(iter(total.denied.values()), None)
+        self._suspects.judge(total, self._answers, self._check_streams)
+        self._follow(total)
+        return total
+
+    def _send_whole(self, batch: Batch) -> Outcome:
+        """Send a batch in requests as large as the pace says, side by side."""
         assert self._bulk is not None
         bulk, options = self._bulk, self.options
         outcomes: list[Outcome] = []
@@ -144,8 +176,10 @@ class ElasticsearchSink:
                 bulk.send(_lines(part, options, outcome), outcome)
             except Exception as error:  # raised again on the thread that the runner called
                 outcome.broke = error
-            return not (outcome.throttled or outcome.trouble or outcome.broke)
+            refused = outcome.refused and not outcome.stored
+            return not (outcome.throttled or outcome.trouble or outcome.broke or refused)
 
+        batch = self._suspects.put_last(batch)
         size = self.pace.records
         parts = [batch[start : start + size] for start in range(0, len(batch), size)]
         now = parts if self.pace.take is None else parts[:1]
@@ -153,11 +187,30 @@ class ElasticsearchSink:
         total = Outcome()
         for outcome in outcomes:
             total.add(outcome)
-        if total.broke is not None:
-            raise total.broke
         total.retry |= {record.record_id for part in left for record in part}
-        self._follow(total)
         return total
+
+    def _send_apart(self, batch: Batch) -> Outcome:
+        """Send records one by one, because one of them may be what requests fail for."""
+        assert self._bulk is not None
+        total = Outcome()
+        batch = self._suspects.put_last(batch)
+        lines = _lines(batch[:MOST], self.options, total)
+        send_apart(lines, self._bulk.send, self._suspects.tries, total, self.options.timeout)
+        total.retry |= {record.record_id for record in batch[MOST:]}
+        return total
+
+    def _answers(self) -> bool:
+        return self._wire is not None and is_answered(self._wire)
+
+    def _check_streams(self) -> SinkUnavailable | None:
+        """Return what is wrong with the streams, or None when they have our mapping."""
+        assert self._wire is not None
+        try:
+            check_streams(self._wire, self.options, roll=False)
+        except SinkUnavailable as error:
+            return error
+        return None
 
     def _follow(self, outcome: Outcome) -> None:
         """Keep the pace that the server asks for."""
@@ -192,6 +245,8 @@ def _lines(part: Batch, options: SearchOptions, outcome: Outcome) -> list[Line]:
 
 
 def _bulk_params(server: Server) -> dict[str, str]:
-    """Further parameters of a bulk request: never make a plain index, where the server knows how not to."""
-    knows = server.kind == "elasticsearch" and server.version >= (8, 13)
-    return {"require_data_stream": "true"} if knows else {}
+    """Further parameters of a bulk request: never make a plain index, where the server knows how not to (one
+    that may not be asked for its version is tried).
+    """
+    knows = server.kind == "elasticsearch" and (server.version >= (8, 13) or server.version == (0, 0))
+    return {REQUIRE: "true"} if knows else {}

@@ -6,13 +6,17 @@ says what to look at; so is an answer that no search server gives. The texts quo
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks.base import Pulse
+from toolog.sinks.search.clients import most_tries
 from toolog.sinks.search.options import SearchOptions
 
+_HERE = re.escape(__name__) + r"\Z"
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 
@@ -24,15 +28,23 @@ class Reply(NamedTuple):
     body: dict[str, Any]
 
 
+class NoAnswer(SinkUnavailable):
+    """A request reached somebody, and no answer came of it, or none that can be read: perhaps for what was in
+    it.
+    """
+
+
 class Wire:
     """A client that answers every status alike and raises only when there is no answer.
 
-    ``client`` is what ``connect_search`` makes of ``options``.
+    ``client`` is what ``connect_search`` makes of ``options``; ``pulse`` beats before each request.
     """
 
-    def __init__(self, client: Any, options: SearchOptions) -> None:
+    def __init__(self, client: Any, options: SearchOptions, pulse: Pulse | None = None) -> None:
         self._client = client
         self._options = options
+        self._pulse = Pulse() if pulse is None else pulse
+        self._longest = options.timeout * most_tries(options)
 
     def request(
         self,
@@ -53,14 +65,16 @@ class Wire:
             headers["content-type"] = content_type
         send = self._client.transport if self._options.dialect == "opensearch" else self._client
         for _ in range(2):
+            self._pulse.beat(self._longest)
             try:
                 answer = send.perform_request(
                     method, path, params=dict(params or {}), headers=headers, body=body
                 )
             except Warning as warning:
                 # The server's deprecation notes become warnings of the client, and this process makes
-                # errors of warnings: then an answer could never arrive.
-                warnings.filterwarnings("ignore", category=type(warning))
+                # errors of warnings: then an answer could never arrive. The client says that they come from
+                # here, so that all others stay what the application wants them to be.
+                warnings.filterwarnings("ignore", category=type(warning), module=_HERE)
             except Exception as error:
                 return self._reply_in(error)
             else:
@@ -109,14 +123,12 @@ class Wire:
                 f"{where}: nothing listens at {hosts}; is the server up, and the port right?", tells=True
             )
         if names & {"ConnectionTimeout", "ConnectTimeoutError", "ReadTimeoutError"}:
-            return SinkUnavailable(
-                f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True
-            )
+            return NoAnswer(f"{where}: no answer from {hosts} within {self._options.timeout:g} s", tells=True)
         if "SerializationError" in names:
-            return SinkUnavailable(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
+            return NoAnswer(f"{where}: {hosts} answered something that is no whole JSON", tells=True)
         plain = [host for host in self._options.hosts if host.startswith("http://")]
         hint = f"; if {plain[0]} speaks TLS, write https://" if plain else ""
-        return SinkUnavailable(
+        return NoAnswer(
             f"{where}: the connection to {hosts} broke ({type(error).__name__}){hint}", tells=True
         )
 
