@@ -56,6 +56,10 @@ def is_address(place: str) -> bool:
 def split(address: str) -> tuple[str, str]:
     """Return the bucket and the prefix in an address. Raises ConfigError."""
     bucket, _, prefix = address.removeprefix(_SCHEME).partition("/")
+    if "@" in bucket:
+        raise ConfigError(
+            "credentials do not belong into an s3:// address; configure the sink of that bucket, or give --profile"
+        )
     if not bucket:
         raise ConfigError(f"{address!r} names no bucket; write s3://bucket/prefix")
     return bucket, prefix

@@ -68,13 +68,16 @@ def access(options: Mapping[str, Any], where: str) -> Access:
     given = {key: value for key, value in options.items() if value is not None}
     for key in ("bucket", "endpoint_url", "region", "profile", "ca_certs"):
         if key in given and (not isinstance(given[key], str) or not given[key].strip()):
-            raise ConfigError(f"{key} of {where} is a text, not {given[key]!r}")
+            found = "an empty one" if isinstance(given[key], str) else f"a {type(given[key]).__name__}"
+            raise ConfigError(f"{key} of {where} is a text, not {found}")
     if "bucket" not in given:
         raise ConfigError(f"{where} needs its bucket: bucket = 'acme-toolog'")
     bucket = given["bucket"]
     if not _BUCKET.fullmatch(bucket):
+        # A whole address may hold a secret in front of an "@".
+        quoted = "an address" if "@" in bucket else repr(bucket)
         hint = "; the prefix is an option of its own" if "/" in bucket else ""
-        raise ConfigError(f"bucket of {where} is a bucket's name, not {bucket!r}{hint}")
+        raise ConfigError(f"bucket of {where} is a bucket's name, not {quoted}{hint}")
     if "endpoint_url" in given:
         _check_url(given["endpoint_url"], where)
     _check_choice(given.get("addressing", "auto"), ADDRESSING, f"addressing of {where}")
@@ -149,14 +152,19 @@ def _check_choice(value: object, known: tuple[str, ...], where: str) -> None:
 
 
 def _check_url(url: str, where: str) -> None:
+    """Raise ConfigError for what is no server's URL. It is not quoted: it may hold a secret."""
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
-        sound = sound and (parts.port or 1) > 0 and not parts.query
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
-    if not sound:
-        raise ConfigError(f"endpoint_url of {where} is like 'https://s3.example.com:9000', not {url!r}")
+    if "@" in url:
+        raise ConfigError(
+            f"endpoint_url of {where}: credentials do not belong into a URL; give access_key_id and "
+            "secret_access_key"
+        )
+    if not sound or parts.query or parts.fragment:
+        raise ConfigError(f"endpoint_url of {where} is a URL such as 'https://s3.example.com:9000'")
 
 
 def _tagging(tags: object, where: str) -> str:
