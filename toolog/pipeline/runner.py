@@ -32,7 +32,7 @@ from toolog.pipeline.losses import Losses
 from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Pulse, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
@@ -97,6 +97,7 @@ class SinkRunner(Loop):
         self._is_done: Callable[[], bool] = lambda: False
         self._call = ""  # what is being asked of the sink now, and since when
         self._called_at = 0.0
+        self._pulse: Pulse | None = None  # the signs of life of the sink that is being called
 
     @property
     def breaker_open(self) -> bool:
@@ -110,14 +111,20 @@ class SinkRunner(Loop):
 
     def check(self) -> None:
         """Notice a call into the sink that has been running for too long; counted and told once for each."""
-        call, since = self._call, self._called_at
-        if not call or self.breaker.hung or not self.alive:
+        call, began, pulse = self._call, self._called_at, self._pulse
+        if not call or not self.alive:
             return
+        since, timeout = began, self._delivery.timeout
+        if pulse is not None and pulse.last[0] >= began:
+            since, longer = pulse.last
+            timeout = timeout if longer is None else longer
         seconds = time.monotonic() - since
-        if seconds > self._delivery.timeout + _OVERDUE and self._called_at == since:
-            self.breaker.overdue(call, seconds, self._delivery.timeout)
-            if not self._call:  # it returned meanwhile
-                self.breaker.returned()
+        if seconds <= timeout + _OVERDUE:
+            self.breaker.returned()  # or gave a sign of life after all
+        elif not self.breaker.hung and self._called_at == began:
+            self.breaker.overdue(call, seconds, timeout)
+        if not self._call:  # it returned meanwhile
+            self.breaker.returned()
 
     # -- the loop
 
@@ -172,6 +179,7 @@ class SinkRunner(Loop):
         self._begin("connect")
         try:
             sink = self._make()
+            self._pulse = getattr(sink, "pulse", None)
             sink.connect()
             restore = getattr(sink, "restore", None)
             if restore is not None:
@@ -348,7 +356,7 @@ class SinkRunner(Loop):
             self.breaker.answered()
         if retry:
             batch.open.insert(0, retry)
-            self.breaker.failed("retry")
+            self.breaker.failed("retry", why="" if answer is None else answer.reason)
             self.leave()
             self._pause()
 
