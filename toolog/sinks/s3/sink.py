@@ -76,6 +76,7 @@ class S3Sink:
             prefix=prefix, format=format, compression_level=compression_level, storage_class=storage_class,
             sse=sse, kms_key_id=kms_key_id, tags=tags, where=where,
         )  # fmt: skip
+        self._rights = _rights(self._layout.extra)
         check_client(where)
         self.pulse = Pulse()
         self._connected = False
@@ -266,7 +267,7 @@ class S3Sink:
         try:
             body: bytes = answer["Body"].read()
         except Exception as error:
-            raise faults.explain(error, self._access.place).error from error
+            raise faults.explain(error, self._access.place, self._rights).error from error
         return body
 
     def _request(self, method: str, **arguments: Any) -> Any:
@@ -278,7 +279,7 @@ class S3Sink:
         try:
             return getattr(self._client, method)(Bucket=self._access.bucket, **arguments)
         except Exception as error:
-            fault = faults.explain(error, self._access.place)
+            fault = faults.explain(error, self._access.place, self._rights)
             if fault.code in faults.EXISTS:
                 raise _Exists from error
             if fault.stale:
@@ -290,6 +291,13 @@ class S3Sink:
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+
+def _rights(extra: Mapping[str, str]) -> str:
+    """Return the rights that are needed to store objects with these further arguments."""
+    further = ["s3:PutObjectTagging"] if "Tagging" in extra else []
+    key = " (and kms:GenerateDataKey and kms:Decrypt on the key kms_key_id)" if "SSEKMSKeyId" in extra else ""
+    return f"{', '.join(['s3:PutObject', *further])} and s3:GetObject{key}"
 
 
 class _Exists(Exception):
