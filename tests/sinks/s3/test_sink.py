@@ -24,6 +24,7 @@ from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks import Answer, SinkRecord
 from toolog.sinks.s3 import names, objects
 
+EMPTY: dict[str, Any] = {"open": {"kinds": [], "segments": {}}}
 FIRST = names.key("", "info", SEGMENT, 1, 20, "msgpack")
 
 
@@ -142,6 +143,23 @@ def test_denials_say_what_to_do(
     assert archive.ids() == ids_of(given)
 
 
+@pytest.mark.parametrize(
+    ("options", "rights"),
+    [
+        ({}, "s3:PutObject and s3:GetObject on it"),
+        ({"tags": {"team": "shop"}}, "s3:PutObject, s3:PutObjectTagging and s3:GetObject"),
+        ({"sse": "aws:kms", "kms_key_id": "k"}, "kms:GenerateDataKey and kms:Decrypt on the key kms_key_id"),
+    ],
+)
+def test_the_rights_follow_from_the_options(
+    archive: Archive, s3_proxy: S3Proxy, options: dict[str, Any], rights: str
+) -> None:
+    """A missing right is told with all the rights that these options need."""
+    s3_proxy.add(s3.ACCESS_DENIED)
+    with pytest.raises(SinkDenied, match=rights):
+        archive.sink(endpoint_url=s3_proxy.url, **options).write(batch())
+
+
 def test_credentials_are_read_again(archive: Archive, tmp_path: Path) -> None:
     """A wrong secret, then a right one in its file: the sink goes on without a restart."""
     file = tmp_path / "secret"
@@ -237,7 +255,7 @@ def test_what_another_process_stored(archive: Archive) -> None:
     assert answer == Answer(again=20)
     assert archive.list_keys() == ["elsewhere/" + names.key("", "info", SEGMENT, 21, 30, "jsonl"), FIRST]
     assert archive.ids() == ids_of(batch(1, 30))
-    assert second.cursor_state()["open"] == []
+    assert second.cursor_state() == EMPTY
 
 
 def test_bounds_hold_in_another_bucket(archive: Archive, s3_proxy: S3Proxy) -> None:
@@ -258,9 +276,13 @@ def test_a_strange_state_is_no_state(archive: Archive, state: Any) -> None:
     """What another kind of sink left in the cursor, or nobody, is no plan."""
     sink = archive.sink()
     sink.restore(state)
-    assert sink.cursor_state() == {"open": []}
-    sink.restore({"open": [["a"], 1, [FIRST, "no segment", 1, 2, [], 1]]})
-    assert sink.cursor_state() == {"open": []}
+    assert sink.cursor_state() == EMPTY
+    kinds = [["", "info", "msgpack", [20]], 7, ["", "info", "parquet", [20]]]
+    rows = [[0, 1, 2, 2, 1], [1, 1, 2, 2, 1, 2], [2, 1, 2, 2, 1, 2], [9, 1, 2, 2, 1, 2], "x", None]
+    sink.restore(
+        {"open": {"kinds": kinds, "segments": {SEGMENT: rows, "none": [[0, 1, 2, 2, 1, 2]], "x": 7}}}
+    )
+    assert sink.cursor_state() == EMPTY
     assert sink.write(batch()) is None
 
 
