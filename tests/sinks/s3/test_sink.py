@@ -5,8 +5,11 @@ that makes the faults.
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 import random
+import threading
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from typing import Any
 import orjson
 import ormsgpack
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.services import s3_proxy as s3
 from tests.services.faults import Drop, Slow, Withhold
@@ -23,6 +28,8 @@ from toolog import counters
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks import Answer, SinkRecord
 from toolog.sinks.s3 import names, objects
+from toolog.sinks.s3.sink import S3Sink
+from toolog.sinks.s3.uploads import Patience
 
 EMPTY: dict[str, Any] = {"open": {"kinds": [], "segments": {}}}
 FIRST = names.key("", "info", SEGMENT, 1, 20, "msgpack")
@@ -210,21 +217,87 @@ def test_nobody_answers(archive: Archive, s3_proxy: S3Proxy) -> None:
     assert sink.write(batch()) is None
 
 
-def test_a_line_of_ten_kilobytes_a_second(archive: Archive, s3_proxy: S3Proxy) -> None:
-    """An upload that takes longer than the timeout gets the time that it needs at the second try: what the
-    system has taken over to send looks like silence.
-    """
-    s3_proxy.add(Slow(10_000), times=None)
-    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=1)
-    noise = random.Random(5)
-    given = [
-        SinkRecord(ormsgpack.packb({"record_id": str(n), "x": noise.randbytes(100)}), segment=SEGMENT, seq=n)
-        for n in range(200)
+def noise(size: int, count: int, start: int = 1) -> list[SinkRecord]:
+    """Return records that do not pack: ``count`` of ``size`` bytes each."""
+    random_ = random.Random(start)
+    return [
+        SinkRecord(
+            ormsgpack.packb({"record_id": str(n), "x": random_.randbytes(size)}), segment=SEGMENT, seq=n
+        )
+        for n in range(start, start + count)
     ]
-    with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
-        sink.write(given)
-    assert sink.write(given) is None
-    assert sum(archive.ids().values()) == 200
+
+
+def silences(sink: S3Sink, given: list[SinkRecord], most: int) -> int:
+    """Write a batch until it is stored; return how often no answer came in time before."""
+    for number in range(most):
+        with contextlib.suppress(SinkUnavailable):
+            sink.write(given)
+            return number
+    pytest.fail(f"not stored in {most} tries")
+
+
+def test_an_upload_on_a_slow_line(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """An upload of several megabytes that takes much longer than the timeout gets the time that it needs: by
+    doubling, because what the system has taken over to send looks like silence. The next one has it at once;
+    a small one never, nor any when the line is good again.
+    """
+    s3_proxy.add(Slow(2_500_000), times=None)
+    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=1)
+    assert silences(sink, noise(100_000, 70), 6) >= 1
+    assert silences(sink, noise(100_000, 70, 101), 1) == 0
+    s3_proxy.clear()
+
+    def give_up(given: list[SinkRecord]) -> float:
+        s3_proxy.add(Withhold(6))
+        began = time.monotonic()
+        with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
+            sink.write(given)
+        return time.monotonic() - began
+
+    assert give_up(batch(201, 220)) < 3
+    assert sink.write(batch(201, 220)) is None
+    assert sink.write(noise(100_000, 70, 301)) is None
+    assert give_up(noise(100_000, 70, 401)) < 4
+    assert set(archive.ids().values()) == {1}
+
+
+def test_a_long_upload_is_seen_to_get_on(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """While an upload gets on, the sink gives signs of life, each with how long an answer may take."""
+    s3_proxy.add(Slow(6_000_000), times=None)
+    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=20)
+    writer = threading.Thread(target=sink.write, args=(noise(100_000, 150),))
+    writer.start()
+    beats = set()
+    while writer.is_alive():
+        beats.add(sink.pulse.last)
+        time.sleep(0.01)
+    writer.join()
+    times = sorted(when for when, _ in beats)
+    assert times[-1] - times[1] > 0.5
+    assert all(longer is not None and longer >= 20 for when, longer in beats if when)
+
+
+sizes = st.integers(0, 1 << 30)
+
+
+@given(st.lists(st.tuples(sizes, st.one_of(st.none(), st.floats(0, 1e4)))), sizes)
+def test_patience_ends(history: list[tuple[int, float | None]], size: int) -> None:
+    """Whatever was before, a request may take its timeout, and never ten minutes more than that; a small one
+    never more. After a quick answer to a large one all have the timeout again.
+    """
+    patience = Patience(30.0)
+    for sent, waited in history:
+        if waited is None:
+            patience.grow(sent)
+        else:
+            patience.learn(sent, waited)
+    assert 30.0 <= patience.timeout(size) < 30.0 + 600
+    assert patience.timeout(1000) < 31
+    patience.learn(1 << 20, 0.2)
+    assert patience.timeout(size) == 30.0
+    patience.grow(1 << 22)
+    assert patience.timeout(1 << 22) == 60.0
 
 
 def test_an_answer_that_never_came(archive: Archive, s3_proxy: S3Proxy) -> None:
