@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Done, Shell
 from tests.cli.shippers import Ship
 from tests.retention.test_purge import DAY, document
 from tests.services.opensearch import OpenSearch
 from tests.services.seaweedfs import SeaweedFS
 from toolog import store
+from toolog.cli.group import execute
 from toolog.expiry.cluster import Cluster
 from toolog.shipper import Shipper
 from toolog.shipper.config import read_options
@@ -167,9 +168,16 @@ class Example:
     """INFO to the search cluster for a week, ERROR there and to the archive for a month."""
 
     def __init__(
-        self, shell: Shell, search: OpenSearch, archive: SeaweedFS, namespace: str, bucket: str
+        self,
+        shell: Shell,
+        output: pytest.CaptureFixture[str],
+        search: OpenSearch,
+        archive: SeaweedFS,
+        namespace: str,
+        bucket: str,
     ) -> None:
         self.shell = shell
+        self.output = output
         self.bucket = bucket
         self.s3 = archive.client()
         self.config: dict[str, Any] = {
@@ -218,9 +226,11 @@ class Example:
         file.write_text(json.dumps(self.config))
         return file
 
-    def __call__(self, *words: str) -> Any:
-        self.configure()
-        return self.shell(*words, "--config", "toolog.json", **{SECRET: self.secret})
+    def __call__(self, *words: str) -> Done:
+        """Run a command in this process: starting one takes longer than what is asked of it."""
+        code = execute([*words, "--config", str(self.configure())])
+        out, err = self.output.readouterr()
+        return Done(code, out, err)
 
     def stored(self) -> set[str]:
         """Return the messages that the cluster has."""
@@ -232,6 +242,7 @@ class Example:
 @pytest.fixture
 def example(
     bare_shell: Shell,
+    capsys: pytest.CaptureFixture[str],
     opensearch: OpenSearch,
     seaweedfs: SeaweedFS,
     namespace: str,
@@ -239,7 +250,7 @@ def example(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Example]:
     """Return the example in an empty folder, and tidy up the cluster."""
-    made = Example(bare_shell, opensearch, seaweedfs, namespace, bucket)
+    made = Example(bare_shell, capsys, opensearch, seaweedfs, namespace, bucket)
     monkeypatch.setenv(SECRET, made.secret)
     yield made
     made.cluster.delete(f"/_data_stream/toolog-*-{namespace}")

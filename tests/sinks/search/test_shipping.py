@@ -5,6 +5,8 @@ how fast it is asked when it says that it is too much.
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -95,6 +97,32 @@ def test_what_the_clients_log_is_not_shipped(
     assert sorted(found) == sorted(f"line {index}" for index in range(number))
     assert {record["logger"] for record in streams.records()} <= {"shop", "asyncio", "aiohttp.server"}
     assert stats()["own_records"] > 0
+
+
+PROGRAM = """
+import logging, sys
+from toolog.handler import ToologHandler
+
+handler = ToologHandler(
+    sinks={"search": {"type": sys.argv[1], "hosts": [sys.argv[2]], "namespace": sys.argv[3]}},
+    spool={"path": sys.argv[4]}, durability="memory", shutdown_timeout=60,
+)
+log = logging.getLogger("short")
+log.addHandler(handler)
+log.setLevel("INFO")
+for number in range(1500):
+    log.info("line %s", number)
+"""
+
+
+def test_a_short_program(search_proxy: SearchProxy, streams: Cluster, client: str, tmp_path: Path) -> None:
+    """What a program logged is stored when it ends at once, client, threads and all."""
+    arguments = [client, search_proxy.url, streams.namespace, str(tmp_path / "spool")]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(streams.ids()) == 1500
 
 
 def test_a_refused_key_and_a_new_one(
