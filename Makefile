@@ -7,7 +7,7 @@ READY := $(VENV)/.toolog-dev
 # Two workers by default: the suite starts many processes of its own.
 JOBS ?= 2
 
-.PHONY: test lint bench services docs clean
+.PHONY: test lint bench services faults docs clean
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -23,10 +23,15 @@ bench: $(READY)
 	$(BIN)/python benchmarks/serialization.py
 	$(BIN)/python benchmarks/spool.py
 	$(BIN)/python benchmarks/imports.py
+	$(BIN)/python benchmarks/shipping.py
 
 # The tests' own OpenSearch and S3 server, for people; Ctrl-C ends them.
 services: $(READY)
 	exec $(BIN)/python -m tests.services
+
+# The whole fault matrix, more than an hour; the suite has a short tier of it.
+faults: $(READY)
+	$(BIN)/python -m tests.faults $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -35,6 +35,7 @@ from toolog.spool import Frame, ShipperLock, SpoolReader, ask_for_room, room_ask
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
+_LONGEST_POLL = 0.05
 _GRACE = 0.3
 _RECALL = 0.2
 _MOST_IN_HAND = 8
@@ -272,6 +273,7 @@ class Shipping:
             self.outlet, self._held, lambda: self.own_segments(and_left=and_left), self.passed
         )
         is_done = _Once(lambda: self._has_arrived(arrivals))
+        began = time.monotonic()
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
         try:
@@ -281,7 +283,8 @@ class Shipping:
                 for runner in self.runners:
                     runner.hurry = True
                     runner.bell.ring()
-                time.sleep(_POLL)
+                # Looking costs the sinks' threads their turns: less often, the longer it takes.
+                time.sleep(min(_LONGEST_POLL, _POLL + (time.monotonic() - began) / 20))
         finally:
             for runner in self.runners:
                 runner.hurry = False
