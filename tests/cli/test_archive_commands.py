@@ -128,6 +128,15 @@ def test_mistakes_are_one_line(bare_shell: Shell, words: tuple[str, ...], hint: 
     assert hint in done.err
 
 
+@pytest.mark.parametrize("words", [("cat", "NAME"), ("convert", "NAME", "-"), ("query", "--s3", "NAME")])
+def test_a_mistake_is_told_in_a_clean_line(bare_shell: Shell, words: tuple[str, ...]) -> None:
+    """A name with an escape sequence in it is told so that no terminal acts on it."""
+    done = bare_shell(*("no\x1b[31mne.jsonl" if word == "NAME" else word for word in words))
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert "no\\x1b[31mne.jsonl" in done.err
+
+
 def test_convert_there_and_back(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
     """Records go from form to form unchanged; figures are printed, and as JSON with --json."""
     lines = "".join(json.dumps(one) + "\n" for one in recorded)

@@ -26,8 +26,8 @@ _LATE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one object: ``levels`` are level numbers, ``records`` how many. ``low`` is its lowest
-    serial number, ``high`` the highest among all records of the batch that are of this segment.
+    """The bounds of one object: ``levels`` are level numbers, ``records`` how many. ``low`` and
+    ``high`` are the lowest and highest serial number among all records of the batch of this segment.
     """
 
     key: str
@@ -163,17 +163,17 @@ def _part(known: list[Bounds], records: list[SinkRecord]) -> tuple[list[Share], 
 def _fix(records: Sequence[SinkRecord], prefix: str, form: str) -> list[Share]:
     """Return the objects of records that have no bounds yet, which all are of one segment's origin."""
     groups: dict[tuple[str, str], list[SinkRecord]] = {}
-    high: dict[str, int] = {}
+    numbers: dict[str, list[int]] = {}
     for record in records:
         groups.setdefault((record.segment, record.policy), []).append(record)
-        high[record.segment] = max(high.get(record.segment, 0), record.seq)
+        numbers.setdefault(record.segment, []).append(record.seq)
     shares: list[Share] = []
     for (segment, policy), group in groups.items():
         first, last = group[0].seq, group[-1].seq
         key = names.key(prefix, policy, segment, first, last, form)
         levels = tuple(sorted({record.level for record in group}))
-        low = min(record.seq for record in group)
-        shares.append(Share(Bounds(key, segment, first, last, levels, len(group), low, high[segment]), group))
+        low, high = min(numbers[segment]), max(numbers[segment])
+        shares.append(Share(Bounds(key, segment, first, last, levels, len(group), low, high), group))
     return shares
 
 
