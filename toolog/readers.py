@@ -20,6 +20,7 @@ from toolog.errors import ConfigError, SerializationError
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 16
 _COMPRESSED_CHUNK = 1 << 12  # bounds what one step may expand to
+_FIRST_STEP = 1 << 12
 LONGEST = 64 << 20
 """Bytes of one record, compressed or not, above which it counts as damaged."""
 
@@ -63,10 +64,11 @@ class ZstdReader:
         self._frame: Any = None
         self._input = b""
         self._output = b""
+        self._at = 0  # so much of the output was given; one step may expand to a hundred megabytes
 
     def read(self, size: int = _CHUNK) -> bytes:
         """Return up to ``size`` bytes; b"" at the end."""
-        while not self._output:
+        while self._at >= len(self._output):
             if not self._input:
                 self._input = self._stream.read(_COMPRESSED_CHUNK)
                 if not self._input:
@@ -77,7 +79,7 @@ class ZstdReader:
             if self._frame is None:
                 self._frame = self._library.ZstdDecompressor().decompressobj()
             try:
-                self._output = self._frame.decompress(self._input)
+                self._output, self._at = self._frame.decompress(self._input), 0
             except self._library.ZstdError as error:
                 self._frame, self._stream = None, io.BytesIO()
                 self._input = b""
@@ -86,7 +88,8 @@ class ZstdReader:
             self._input = self._frame.unused_data if ended else b""
             if ended:
                 self._frame = None
-        data, self._output = self._output[:size], self._output[size:]
+        data = self._output[self._at : self._at + size]
+        self._at += size
         return data
 
 
@@ -143,74 +146,90 @@ class _Peekable:
 def _read_lines(stream: _Peekable, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
     from toolog.serializers.json import serializer
 
-    number, rest = 0, b""
-    while True:
-        data = stream.read(_CHUNK)
-        lines = (rest + data).split(b"\n")
-        rest = lines.pop()
-        if not data and rest:
-            lines, rest = [rest], b""
-        for line in lines:
-            number += 1
-            if line.strip():
-                try:
-                    document = serializer.loads(line)
-                except SerializationError as error:
-                    report(number, str(error))
-                    continue
-                if isinstance(document, dict):
-                    yield number, document
-                else:
-                    report(number, f"a record is a JSON object, not {type(document).__name__}")
-        if len(rest) > LONGEST:
-            report(number + 1, f"a line longer than {LONGEST:,} bytes")
+    number = 0
+    for line in _lines(stream):
+        number += 1
+        if line is None:
+            report(number, f"a line longer than {LONGEST:,} bytes")
             return
-        if not data:
-            break
+        if line.strip():
+            try:
+                document = serializer.loads(line)
+            except SerializationError as error:
+                report(number, str(error))
+                continue
+            if isinstance(document, dict):
+                yield number, document
+            else:
+                report(number, f"a record is a JSON object, not {type(document).__name__}")
     if stream.fault:
         report(number + 1, stream.fault)
+
+
+def _lines(stream: _Peekable) -> Iterator[bytes | None]:
+    """Yield the lines of a stream; None, and no more, for one that is too long."""
+    begun: list[bytes] = []  # pieces of a line whose end is still to come: each byte is looked at once
+    size = 0
+    while data := stream.read(_CHUNK):
+        *whole, rest = data.split(b"\n")
+        if whole:
+            yield b"".join([*begun, whole[0]])
+            yield from whole[1:]
+            begun, size = [], 0
+        begun.append(rest)
+        size += len(rest)
+        if size > LONGEST:
+            yield None
+            return
+    if size:
+        yield b"".join(begun)
 
 
 def _read_maps(stream: _Peekable, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
     import msgpack
 
-    number, pending, lost = 0, bytearray(), False
-    unpacker, taken = _unpacker(msgpack, b""), 0
+    number, pending, lost, ended = 0, bytearray(), False, False
+    unpacker = _unpacker(msgpack)
+    fed = taken = 0  # bytes of ``pending`` that the unpacker has; where it stood after the last map
     while True:
-        data = stream.read(_CHUNK)
-        pending += data
-        unpacker.feed(data)
-        while pending:
-            try:
-                document = unpacker.unpack()
-                if not isinstance(document, dict) or (lost and "record_id" not in document):
-                    raise ValueError(f"a record is a map, not {type(document).__name__}")
-            except msgpack.OutOfData as error:
-                if data and len(pending) < LONGEST:
-                    break  # the rest of this map is still to come
-                fault: Exception = ValueError("cut off" if not data else f"longer than {LONGEST:,} bytes")
-                fault.__cause__ = error
-            except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
-                fault = error
-            else:
-                number, lost = number + 1, False
-                del pending[: unpacker.tell() - taken]
-                taken = unpacker.tell()
-                yield number, document
+        try:
+            document = unpacker.unpack()
+            if not isinstance(document, dict) or (lost and "record_id" not in document):
+                raise ValueError(f"a record is a map, not {type(document).__name__}")
+        except msgpack.OutOfData as error:
+            if fed < len(pending):
+                # Behind damage there may be a thousand places to try: each gets as little as it needs.
+                step = max(_FIRST_STEP, fed) if lost else len(pending)
+                unpacker.feed(bytes(pending[fed : fed + step]))
+                fed = min(fed + step, len(pending))
                 continue
-            if not lost:
-                lost, number = True, number + 1
-                report(number, f"damaged MessagePack: {fault}")
-            start = _MAP.search(pending, 1)
-            del pending[: start.start() if start else len(pending)]
-            unpacker, taken = _unpacker(msgpack, pending), 0
-        if not data:
-            break
+            if not ended and len(pending) < LONGEST:
+                data = stream.read(_CHUNK)
+                ended = not data
+                pending += data
+                continue
+            if not pending:
+                break
+            fault: Exception = ValueError("cut off" if ended else f"longer than {LONGEST:,} bytes")
+            fault.__cause__ = error
+        except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
+            fault = error
+        else:
+            number, lost = number + 1, False
+            done, taken = unpacker.tell() - taken, unpacker.tell()
+            del pending[:done]
+            fed -= done
+            yield number, document
+            continue
+        if not lost:
+            lost, number = True, number + 1
+            report(number, f"damaged MessagePack: {fault}")
+        start = _MAP.search(pending, 1)
+        del pending[: start.start() if start else len(pending)]
+        unpacker, fed, taken = _unpacker(msgpack), 0, 0
     if stream.fault:
         report(number + 1, stream.fault)
 
 
-def _unpacker(msgpack: Any, data: bytes | bytearray) -> Any:
-    unpacker = msgpack.Unpacker(raw=False, strict_map_key=True, max_buffer_size=2 * LONGEST)
-    unpacker.feed(data)
-    return unpacker
+def _unpacker(msgpack: Any) -> Any:
+    return msgpack.Unpacker(raw=False, strict_map_key=True, max_buffer_size=2 * LONGEST)

@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import math
+import tracemalloc
 from datetime import UTC, datetime
 from typing import Any
 
@@ -89,6 +90,22 @@ def test_rows_go_out_in_groups() -> None:
     """A long file has row groups, so that memory stays bounded and readers can skip."""
     found = pyarrow.parquet.ParquetFile(write([documents.call(n) for n in range(25_000)]))
     assert [found.metadata.row_group(n).num_rows for n in range(3)] == [10_000, 10_000, 5_000]
+
+
+def test_long_rows_go_out_earlier() -> None:
+    """Rows of 100 kB do not wait for 10,000: what is held in memory does not grow with them."""
+    records = (documents.call(n, input={"text": f"{n:06d}" + "x" * 100_000}) for n in range(1000))
+    stream = io.BytesIO()
+    tracemalloc.start()
+    try:
+        with parquet.create(stream) as put:
+            for record in records:
+                put(record)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 40 << 20
+    assert pyarrow.parquet.ParquetFile(stream).metadata.num_rows == 1000
 
 
 def test_duckdb_asks_into_nested_values(tmp_path: Any) -> None:

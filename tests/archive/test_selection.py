@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,17 @@ import ormsgpack
 import pytest
 
 from tests import documents
-from tests.services.s3_proxy import S3Proxy
+from tests.services.s3_proxy import ACCESS_DENIED, S3Error, S3Proxy
 from tests.sinks.s3.bucket import Archive
 from toolog import store
 from toolog.archive.bucket import S3Object, list_objects
 from toolog.archive.places import SUFFIXES
 from toolog.archive.selection import Question, ask, select
-from toolog.errors import ConfigError
+from toolog.errors import ConfigError, SinkDenied
 from toolog.levels import NAMES
 from toolog.sinks import SinkRecord
 
+COLD = S3Error(403, "InvalidObjectState", "The operation is not valid for the object's storage class")
 NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=2)
 
 
@@ -151,3 +153,53 @@ def test_a_filter_without_sense_is_told(given: dict[str, str]) -> None:
     """A time or level that is none is a ConfigError before anything is read."""
     with pytest.raises(ConfigError):
         Question(**given)
+
+
+def test_long_records_are_taken_in_small_chunks(archive: Archive) -> None:
+    """A question to records of 200 kB holds a few of them at a time, not some thousand."""
+    noise = random.Random(7)
+    long = [documents.call(n, input={"text": [noise.randbytes(100_000).hex()]}) for n in range(400)]
+    put(archive, long, NOON)
+    del long
+    there = objects(archive)
+    tracemalloc.start()
+    try:
+        assert len(ask(there, Question(limit=1), pytest.fail, lambda size: None)) == 1
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 60 << 20
+
+
+def test_objects_that_cannot_be_had(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """What was deleted since it was listed, or lies in cold storage, is told and passed over; the others are
+    read. A missing right ends the question, and says which rights a reader needs, and for what.
+    """
+    for number in range(3):
+        early = documents.call(number, timestamp="2026-11-01T00:00:00.000000Z")
+        put(archive, [early], NOON + timedelta(hours=number), number + 1)
+    there = objects(archive, s3_proxy.url)
+    question = Question(until="2026-11-02")  # which the keys do not settle: metadata are asked for
+
+    def found() -> tuple[int, list[str]]:
+        told: list[str] = []
+        needed = select(there, question)
+        return len(ask(needed, question, told.append, lambda size: None)), told
+
+    assert len(ask(select(there, Question()), Question(), pytest.fail, lambda size: None)) == 3
+    archive.client.delete_object(Bucket=archive.bucket, Key=there[0].key)
+    number, told = found()
+    assert (number, told) == (2, [f"{there[0].name}: it is not there any more"])
+    s3_proxy.add(COLD, where=lambda one: one.method == "GET" and "_000002-" in one.path)
+    number, told = found()
+    assert number == 1
+    assert f"{there[1].name}: it is in cold storage; restore it first" in told
+    for method in ("GET", "HEAD"):
+        s3_proxy.add(ACCESS_DENIED, times=None, where=lambda one, method=method: one.method == method)
+        with pytest.raises(SinkDenied, match=r"_000\d\d\d-1-1.*s3:ListBucket.*s3:GetObject") as caught:
+            found()
+        assert "PutObject" not in str(caught.value)
+        s3_proxy.clear()
+    s3_proxy.add(ACCESS_DENIED, times=None)
+    with pytest.raises(SinkDenied, match=r"AccessDenied.*s3:ListBucket"):
+        objects(archive, s3_proxy.url)

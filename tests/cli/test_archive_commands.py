@@ -128,6 +128,15 @@ def test_mistakes_are_one_line(bare_shell: Shell, words: tuple[str, ...], hint: 
     assert hint in done.err
 
 
+@pytest.mark.parametrize("words", [("cat", "NAME"), ("convert", "NAME", "-"), ("query", "--s3", "NAME")])
+def test_a_mistake_is_told_in_a_clean_line(bare_shell: Shell, words: tuple[str, ...]) -> None:
+    """A name with an escape sequence in it is told so that no terminal acts on it."""
+    done = bare_shell(*("no\x1b[31mne.jsonl" if word == "NAME" else word for word in words))
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert "no\\x1b[31mne.jsonl" in done.err
+
+
 def test_convert_there_and_back(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
     """Records go from form to form unchanged; figures are printed, and as JSON with --json."""
     lines = "".join(json.dumps(one) + "\n" for one in recorded)
@@ -135,7 +144,7 @@ def test_convert_there_and_back(bare_shell: Shell, recorded: list[dict[str, Any]
     assert (done.code, done.err) == (0, "")
     assert done.out == f"{len(recorded)} records from 1 file to a.msgpack.zst\n"
     done = bare_shell("convert", "a.msgpack.zst", "b.jsonl", "--json")
-    assert done.rows == [{"records": len(recorded), "files": 1, "damaged": 0, "to": "b.jsonl"}]
+    assert done.rows == [{"records": len(recorded), "files": 1, "repeated": 0, "damaged": 0, "to": "b.jsonl"}]
     assert bare_shell("convert", "b.jsonl", "-").rows == recorded
     assert bare_shell("validate", "b.jsonl").code == 0
 
@@ -159,6 +168,45 @@ def test_convert_tells_damage_and_goes_on(bare_shell: Shell, recorded: list[dict
     assert done.code == 1
     assert "damaged: -, 2" in done.err
     assert len((bare_shell.folder / "out.jsonl").read_text().splitlines()) == len(recorded)
+
+
+def test_what_is_there_twice_is_read_once(
+    bare_shell: Shell, archive: Archive, reached: dict[str, str], recorded: list[dict[str, Any]]
+) -> None:
+    """Records that came into the archive twice leave it once: by cat, convert and query."""
+    body = b"".join(ormsgpack.packb(one) for one in recorded)
+    archive.client.put_object(Bucket=archive.bucket, Key="calls/twice.msgpack", Body=body)
+    address = f"s3://{archive.bucket}/calls"
+    wanted = sorted(one["record_id"] for one in recorded)
+    done = bare_shell("cat", address, "--json", **reached)
+    assert sorted(one["record_id"] for one in done.rows) == wanted
+    done = bare_shell("convert", address, "out.jsonl", **reached)
+    number = len(recorded)
+    assert done.out == f"{number} records from 3 files to out.jsonl, without {number} that came twice\n"
+    assert len((bare_shell.folder / "out.jsonl").read_text().splitlines()) == number
+    found = bare_shell("query", "--s3", address, "--json", "--limit", "1000", **reached).rows
+    assert len({one["record_id"] for one in found}) == len(found)
+    done = bare_shell("cat", "out.jsonl", "out.jsonl", "--json")
+    assert sorted(one["record_id"] for one in done.rows) == wanted
+
+
+@pytest.mark.parametrize(
+    "words", [("cat", "ADDRESS"), ("convert", "ADDRESS", "out.jsonl"), ("query", "--s3", "ADDRESS")]
+)
+def test_damage_in_a_bucket_is_told_in_clean_lines(
+    bare_shell: Shell, archive: Archive, reached: dict[str, str], words: tuple[str, ...]
+) -> None:
+    """Whatever an object's name holds, a damaged one is told in one line that no terminal acts on, and the
+    exit code is 1 although records were found.
+    """
+    archive.client.put_object(Bucket=archive.bucket, Key="calls/\x1b[31mred.jsonl", Body=b'{"half')
+    address = f"s3://{archive.bucket}/calls"
+    done = bare_shell(*(address if word == "ADDRESS" else word for word in words), **reached)
+    assert done.code == 1
+    assert done.out
+    assert "\x1b" not in done.err
+    (line,) = done.err.splitlines()
+    assert line.startswith(f"damaged: {address}/\\x1b[31mred.jsonl, 1: ")
 
 
 def test_duckdb_reads_the_partitions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -145,3 +146,26 @@ def test_any_damage_is_survived(harm: bytes, form: str, place: int) -> None:
     data[place : place + len(harm)] = harm
     found, _ = read(bytes(data))
     assert all(isinstance(record, dict) for record in found)
+
+
+def a_cut_map() -> bytes:
+    """Return a record of 6 MB with 60,000 maps inside, whose end is missing, and a whole one."""
+    inner = [{"name": "x" * 20, "id": {"aa": 1}} for _ in range(30_000)]
+    return msgpack.packb({"record_id": "0", "input": inner, "text": "z" * (4 << 20)})[:-10] + MAPS
+
+
+@pytest.mark.parametrize(
+    ("data", "records"),
+    [
+        (lambda: b'{"record_id":"1","text":"' + b"x" * (40 << 20) + b'"}\n', 1),
+        (a_cut_map, 199),
+        (lambda: zstandard.compress(b" " * (63 << 20) + b"\n") + zstandard.compress(LINES), 200),
+    ],
+    ids=["a long line", "a long record that is cut off", "blanks that pack well"],
+)
+def test_the_time_grows_with_the_size(data: Callable[[], bytes], records: int) -> None:
+    """A long record, whole or damaged, and data that expand much take no more than their share of time."""
+    stream = io.BytesIO(data())
+    began = time.process_time()
+    assert sum(1 for _ in read_records(stream, lambda *told: None)) >= records
+    assert time.process_time() - began < 3

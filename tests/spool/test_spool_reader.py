@@ -552,3 +552,35 @@ def test_a_cursor_keeps_its_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     cursor.state = {"text": "x" * 200_000}
     assert not cursor.save()
     assert Cursor(tmp_path, "sink").state == {"text": "x" * 29_000}
+
+
+def test_a_cursor_has_room_for_every_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many segments wait, their marks and a state that speaks of all of them find room on a disk that
+    has become full since, also after the file was replaced. Whoever only reads changes nothing.
+    """
+    spool = Spool(tmp_path)
+    assert spool.reserve("sink")
+    for _ in range(150):
+        spool.writer().append(20, 1, b"payload")
+    reader, stranger = SpoolReader(tmp_path, "sink"), SpoolReader(tmp_path, "sink")
+    assert len(stranger.read()) == 150
+    assert reader.cursor.path.stat().st_size == 32 * 1024
+    frames = reader.read()
+    assert reader.ack(frames[0])
+    state = {"open": [frame.segment * 4 for frame in frames]}
+
+    def full(path: Path, data: bytes, flags: int, sync: bool) -> int:
+        if flags & os.O_APPEND or len(data) > path.stat().st_size:
+            raise OSError(errno.ENOSPC, "full")
+        return write_at(path, data, flags, sync)
+
+    write_at = cursor_module._write
+    for _ in range(2):
+        with monkeypatch.context() as disk:
+            disk.setattr(cursor_module, "_write", full)
+            assert reader.ack(frames[-1], state)
+        assert Cursor(tmp_path, "sink").state == state
+        assert len(Cursor(tmp_path, "sink").marks) == 150
+        for number in range(40):
+            reader.cursor.state = {"number": number}
+            reader.cursor.save()

@@ -13,6 +13,7 @@ from toolog.sinks.s3.options import Access, access
 
 _SCHEME = "s3://"
 _ATTEMPTS = 4
+_RIGHTS = "s3:ListBucket (on the bucket) and s3:GetObject (on its objects)"
 
 
 class S3Object:
@@ -30,21 +31,30 @@ class S3Object:
         self._reached = reached
 
     def read(self, tell: Any) -> Iterator[dict[str, Any]]:
-        """Yield its records; damage is told and stepped over. Raises SinkUnavailable."""
+        """Yield its records; damage is told and stepped over, and so is all of it where it cannot be had: it
+        was deleted meanwhile, or lies in cold storage. Raises SinkUnavailable.
+        """
         from toolog.archive.places import read_stream
 
         try:
             answer = self._client.get_object(Bucket=self._reached.bucket, Key=self.key)
             yield from read_stream(self.name, closing(answer["Body"]), tell)
         except Exception as error:
-            raise _told(error, self._reached) from error
+            reason = faults.ONE_OBJECT.get(faults.code_of(error))
+            if reason is None:
+                raise _told(error, self._reached, self.name) from error
+            tell(f"{self.name}: {reason}")
 
     def notes(self) -> dict[str, str]:
-        """Return what was noted with it when it was stored (see ``toolog.sinks.s3.objects``)."""
+        """Return what was noted with it when it was stored (see ``toolog.sinks.s3.objects``); nothing where
+        it cannot be had, which `read` tells.
+        """
         try:
             head = self._client.head_object(Bucket=self._reached.bucket, Key=self.key)
         except Exception as error:
-            raise _told(error, self._reached) from error
+            if faults.code_of(error) in faults.ONE_OBJECT:
+                return {}
+            raise _told(error, self._reached, self.name) from error
         return {str(name): str(value) for name, value in head.get("Metadata", {}).items()}
 
 
@@ -56,6 +66,11 @@ def is_address(place: str) -> bool:
 def split(address: str) -> tuple[str, str]:
     """Return the bucket and the prefix in an address. Raises ConfigError."""
     bucket, _, prefix = address.removeprefix(_SCHEME).partition("/")
+    if "@" in bucket:
+        raise ConfigError(
+            "credentials do not belong into an s3:// address; configure the sink of that bucket, or give "
+            "--profile"
+        )
     if not bucket:
         raise ConfigError(f"{address!r} names no bucket; write s3://bucket/prefix")
     return bucket, prefix
@@ -83,8 +98,9 @@ def list_objects(address: str, reach: Mapping[str, Any], suffixes: tuple[str, ..
     return found
 
 
-def _told(error: Exception, reached: Access) -> Exception:
-    """Return what to raise: the client's errors in words, others as they are."""
+def _told(error: Exception, reached: Access, name: str = "") -> Exception:
+    """Return what to raise: the client's errors in words, others as they are. ``name``: of the object."""
     if not type(error).__module__.startswith(("botocore.", "urllib3.")):
         return error
-    return faults.explain(error, reached.place).error
+    place = f"{reached.place}, asked for {name}," if name else reached.place
+    return faults.explain(error, place, _RIGHTS).error

@@ -8,6 +8,7 @@ that this version does not know, or whose value does not fit its column, stand t
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,6 +19,7 @@ from toolog.store.documents import to_json
 from toolog.store.schema import FIELDS, INTEGER, JSON, NUMBER
 
 _ROWS = 10_000
+_BYTES = 16 << 20
 _TIMES = frozenset({"timestamp", "created_at", "first", "last"})
 _EXTRA = "extra"
 
@@ -30,7 +32,9 @@ def check() -> None:
 
 @contextmanager
 def create(stream: IO[bytes]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Give the function that writes one record to a Parquet file; rows go out in groups of 10,000."""
+    """Give the function that writes one record to a Parquet file; rows go out in groups of 10,000,
+    or of 16 MB where they are long.
+    """
     check()
     import pyarrow
     from pyarrow.parquet import ParquetWriter
@@ -43,15 +47,21 @@ def create(stream: IO[bytes]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     ]
     schema = pyarrow.schema([*columns, (_EXTRA, pyarrow.string())])
     rows: list[dict[str, Any]] = []
+    size = 0
 
     def write(record: Mapping[str, Any]) -> None:
-        rows.append(row_of(record))
-        if len(rows) >= _ROWS:
+        nonlocal size
+        row = row_of(record)
+        rows.append(row)
+        size += sum(map(sys.getsizeof, row.values()))
+        if len(rows) >= _ROWS or size >= _BYTES:
             flush()
 
     def flush() -> None:
+        nonlocal size
         writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
         rows.clear()
+        size = 0
 
     with ParquetWriter(stream, schema, compression="zstd") as writer:
         yield write

@@ -9,13 +9,13 @@ key, and where these do not settle it, the oldest time and the highest level tha
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ SKEW = timedelta(hours=1)
 """How far a writer's clock may be ahead of the server's before a record is missed."""
 _AT_ONCE = 16
 _CHUNK = 5000
+_BYTES = 4 << 20  # of records; storing them takes several times as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,37 @@ def ask(
         store.open(Path(folder) / "calls.db") as held,
     ):
         for one in objects:
-            records = (record for record in one.read(tell) if keep(record))
-            while chunk := list(islice(records, _CHUNK)):
+            for chunk in _chunks(record for record in one.read(tell) if keep(record)):
                 held.write(chunk)
             read(one.size)
         return held.calls(**asdict(question))
+
+
+def _chunks(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield records some thousand at a time, and fewer where they are long."""
+    chunk: list[dict[str, Any]] = []
+    size = 0
+    for record in records:
+        chunk.append(record)
+        size += _weight(record)
+        if len(chunk) >= _CHUNK or size >= _BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _weight(value: Any) -> int:
+    """Return about how many bytes of memory a record takes."""
+    size, open_ones = 0, [value]
+    while open_ones:
+        one = open_ones.pop()
+        size += sys.getsizeof(one)
+        if isinstance(one, dict):
+            open_ones += one.values()
+        elif isinstance(one, list):
+            open_ones += one
+    return size
 
 
 def _parse(when: str, where: str) -> datetime:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import click
 
 from toolog.cli.common import (
     FOUND_FAULTS,
+    Damage,
     check_reach,
     find_reach,
     json_option,
@@ -14,7 +17,6 @@ from toolog.cli.common import (
     print_lines,
     reach_options,
 )
-from toolog.sinks import lines
 
 
 @click.command("cat", short_help="Print the records in a spool, in files or in a bucket.")
@@ -34,7 +36,8 @@ def command(
     """Print every record of each PLACE: a spool directory, a file (JSON lines or MessagePack, also .zst), a
     folder of such files, s3://bucket/prefix, or `-` for stdin.
 
-    Takes no lock and changes nothing, so it may look into the spool of a running process. Damaged places are
+    A record that is there twice (its record_id says so) is printed once. Takes no lock and changes nothing,
+    so it may look into the spool of a running process. Damaged places, and objects that cannot be had, are
     told on stderr and stepped over; then the exit code is 1. A bucket that is configured for an s3 sink is
     reached as that sink does.
 
@@ -46,22 +49,18 @@ def command(
     from toolog import report
     from toolog.archive import places as archive
     from toolog.archive.bucket import is_address
-
-    damaged = False
-
-    def tell(where: str) -> None:
-        nonlocal damaged
-        damaged = True
-        click.echo(f"damaged: {lines.visible(where)}", err=True)
+    from toolog.archive.once import Once
 
     check_reach(places, endpoint_url, profile)
-    for place in places:
-        reach = find_reach(place, endpoint_url, profile) if is_address(place) else None
-        for source in archive.find(place, pending=pending, reach=reach):
-            for record in source.read(tell):
-                if as_json:
-                    print_json(record)
-                else:
-                    print_lines([report.line(record, marks=marks())])
-    if damaged:
+    damage = Damage()
+    with closing(Once()) as once:
+        for place in places:
+            reach = find_reach(place, endpoint_url, profile) if is_address(place) else None
+            for source in archive.find(place, pending=pending, reach=reach):
+                for record in once.sift(source, damage):
+                    if as_json:
+                        print_json(record)
+                    else:
+                        print_lines([report.line(record, marks=marks())])
+    if damage.places:
         ctx.exit(FOUND_FAULTS)

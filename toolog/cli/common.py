@@ -88,6 +88,20 @@ def check_reach(places: Iterable[str], endpoint_url: str | None, profile: str | 
         raise ConfigError("--endpoint-url and --profile are about s3:// addresses, and there is none")
 
 
+class Damage:
+    """Tells places that cannot be read on stderr, each in one clean line, and counts them: ``places``."""
+
+    def __init__(self) -> None:
+        self.places = 0
+
+    def __call__(self, where: str) -> None:
+        """Tell one place."""
+        from toolog.sinks.lines import visible
+
+        self.places += 1
+        click.echo(f"damaged: {visible(where)}", err=True)
+
+
 @contextlib.contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar of bytes on a terminal's stderr, nothing in a pipe; gives what moves it on."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import click
 
 from toolog.cli.common import (
     FOUND_FAULTS,
+    Damage,
     check_reach,
     find_reach,
     json_option,
@@ -13,7 +16,6 @@ from toolog.cli.common import (
     progress,
     reach_options,
 )
-from toolog.sinks import lines
 
 
 @click.command("convert", short_help="Turn records into JSON lines, MessagePack or Parquet.")
@@ -35,7 +37,8 @@ def command(
 
     IN is what `toolog cat` takes: a file, a folder of files, a spool, s3://bucket/prefix, or `-`. OUT appears
     when it is whole, and replaces a file of that name; `-` prints JSON lines. In Parquet, what is a list or
-    an object in the record is JSON text. Damaged places are told on stderr and stepped over; then the exit
+    an object in the record is JSON text. A record that is there twice (its record_id says so) is written
+    once. Damaged places, and objects that cannot be had, are told on stderr and stepped over; then the exit
     code is 1. With --json the figures are printed as JSON.
 
     \b
@@ -45,30 +48,38 @@ def command(
     """
     from toolog.archive import outputs
     from toolog.archive.bucket import is_address
+    from toolog.archive.once import Once
     from toolog.archive.places import find
 
-    damage = records = 0
-
-    def tell(where: str) -> None:
-        nonlocal damage
-        damage += 1
-        click.echo(f"damaged: {lines.visible(where)}", err=True)
-
+    records = 0
+    damage = Damage()
     outputs.check(target)
     check_reach((source,), endpoint_url, profile)
     reach = find_reach(source, endpoint_url, profile) if is_address(source) else None
     found = find(source, reach=reach)
-    with progress("converting", sum(one.size for one in found)) as read, outputs.create(target) as write:
+    size = sum(one.size for one in found)
+    with (
+        closing(Once()) as once,
+        progress("converting", size) as read,
+        outputs.create(target) as write,
+    ):
         for one in found:
-            for record in one.read(tell):
+            for record in once.sift(one, damage):
                 write(record)
                 records += 1
             read(one.size)
     if target == "-":
         pass  # stdout holds the records
     elif as_json:
-        print_json({"records": records, "files": len(found), "damaged": damage, "to": target})
+        figures = {
+            "records": records,
+            "files": len(found),
+            "repeated": once.repeated,
+            "damaged": damage.places,
+        }
+        print_json({**figures, "to": target})
     else:
-        click.echo(f"{records:,} records from {len(found):,} file{'s' * (len(found) != 1)} to {target}")
-    if damage:
+        told = f", without {once.repeated:,} that came twice" if once.repeated else ""
+        click.echo(f"{records:,} records from {len(found):,} file{'s' * (len(found) != 1)} to {target}{told}")
+    if damage.places:
         ctx.exit(FOUND_FAULTS)

@@ -120,8 +120,11 @@ def _leave_quietly_on_a_closed_pipe(words: Sequence[str]) -> None:
 
 
 def _complain(error: object, code: int) -> int:
+    from toolog.sinks.lines import visible
+
     with contextlib.suppress(OSError):
-        click.echo(f"toolog: {error}", err=True)
+        # It may quote the name of a file or an object, or what a server said.
+        click.echo("\n".join(map(visible, f"toolog: {error}".splitlines())), err=True)
     return code
 
 

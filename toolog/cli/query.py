@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 from toolog.cli.common import (
+    FOUND_FAULTS,
     FOUND_NOTHING,
+    Damage,
     check_reach,
     filter_options,
     find_reach,
@@ -71,7 +73,8 @@ def command(
 
     With --s3 the same is asked of an archive in a bucket. What --since, --until and --level rule out is not
     read; name a policy in the address (s3://bucket/prefix/policy=error) to read only that. A bucket that is
-    configured for an s3 sink is reached as that sink does.
+    configured for an s3 sink is reached as that sink does. Damaged places, and objects that cannot be had,
+    are told on stderr and stepped over; then the exit code is 1.
 
     \b
     Example:
@@ -80,6 +83,7 @@ def command(
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
     check_reach((address or "",), endpoint_url, profile)
+    damage = Damage()
     if sql is not None:
         filters = (text, tool, status, session, level, since, instance, until, hold)
         if any(value is not None for value in filters):
@@ -96,7 +100,7 @@ def command(
         if address is not None:
             if store_path is not None:
                 raise click.UsageError("--store and --s3 are two places; ask one of them", ctx)
-            calls = _ask_archive(address, find_reach(address, endpoint_url, profile), asked)
+            calls = _ask_archive(address, find_reach(address, endpoint_url, profile), asked, damage)
         else:
             with open_store(store_path) as store:
                 calls = store.calls(**asked)
@@ -110,9 +114,13 @@ def command(
     if not found:
         click.echo("nothing was found", err=True)
         ctx.exit(FOUND_NOTHING)
+    if damage.places:
+        ctx.exit(FOUND_FAULTS)
 
 
-def _ask_archive(address: str, reach: dict[str, Any], asked: dict[str, Any]) -> list[dict[str, Any]]:
+def _ask_archive(
+    address: str, reach: dict[str, Any], asked: dict[str, Any], damage: Damage
+) -> list[dict[str, Any]]:
     from toolog.archive.bucket import is_address
     from toolog.archive.places import find_objects
     from toolog.archive.selection import Question, ask, select
@@ -122,7 +130,7 @@ def _ask_archive(address: str, reach: dict[str, Any], asked: dict[str, Any]) -> 
     question = Question(**asked)
     needed = select(find_objects(address, reach), question)
     with progress("reading", sum(one.size for one in needed)) as read:
-        return ask(needed, question, lambda where: click.echo(f"damaged: {where}", err=True), read)
+        return ask(needed, question, damage, read)
 
 
 def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:

@@ -56,6 +56,7 @@ class Cursor:
         self.state: dict[str, Any] | None = None
         self.saved: dict[str, Mark] = {}
         self.found = False
+        self._room = _ROOM
         self._load()
 
     def passed(self, segment: str) -> int:
@@ -64,6 +65,21 @@ class Cursor:
             return FOREIGN
         mark = self.saved.get(segment)
         return mark.end if mark else 0
+
+    def keep_room(self, size: int) -> None:
+        """Have room for so many bytes from now on, for a time when the disk is full, if it has room now.
+
+        Only for whoever saves this cursor.
+        """
+        if size <= self._room:
+            return
+        try:
+            rest = size - os.stat(self.path).st_size
+            if rest > 0:  # empty lines, which say nothing
+                _write(self.path, b"\n" * rest, os.O_APPEND, False)
+        except OSError:
+            return
+        self._room = size
 
     def _load(self) -> None:
         content = _newest(self.path)
@@ -95,7 +111,7 @@ class Cursor:
             except FileNotFoundError:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
-            if size > max(_COMPACT_AT, 8 * len(line)):
+            if size > max(_COMPACT_AT, 8 * len(line), 2 * self._room):
                 self._compact(line, sync)
             elif sync and size == len(line):
                 _sync_folder(self.path.parent)
@@ -111,7 +127,7 @@ class Cursor:
         """
         fresh = self.path.with_name(f".{self.path.name}.new")
         try:
-            _write(fresh, line.rjust(_ROOM, b"\n"), os.O_CREAT | os.O_TRUNC, sync)
+            _write(fresh, line.rjust(self._room, b"\n"), os.O_CREAT | os.O_TRUNC, sync)
             os.rename(fresh, self.path)
             if sync:
                 _sync_folder(self.path.parent)

@@ -25,6 +25,8 @@ _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
 _SETTLED_NS = 100_000_000
 _GONE = 256
+_ROOM_EACH = 512
+"""Bytes that a segment may take in a cursor: its mark, and what a sink's own state says of it."""
 
 
 class _Place:
@@ -417,6 +419,7 @@ class SpoolReader:
             del run.frames[:count]
 
     def _save(self) -> bool:
+        self.cursor.keep_room(_ROOM_EACH * len(self._sizes))
         if self.cursor.save(sync=self.sync):
             self._dirty = False
             return True

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from toolog.archive.bucket import split
 from toolog.errors import ConfigError, SinkDenied
 from toolog.sinks import create
 from toolog.sinks.s3.clients import connect_s3
@@ -23,8 +24,9 @@ from toolog.sinks.s3.options import access, layout
         ({"bucket": 7}, "bucket of sink 'archive' is a text"),
         ({"bukcet": "acme"}, "did you mean 'bucket'"),
         ({"endpoint": "http://x"}, "did you mean 'endpoint_url'"),
-        ({"endpoint_url": "localhost:9000"}, "is like 'https://s3"),
-        ({"endpoint_url": "http://user:word@localhost"}, "is like 'https://s3"),
+        ({"endpoint_url": "localhost:9000"}, "a URL such as 'https://s3"),
+        ({"endpoint_url": "https://s3.example.com?x=1"}, "a URL such as 'https://s3"),
+        ({"endpoint_url": "http://user:word@localhost"}, "credentials do not belong into a URL"),
         ({"format": "mesgpack"}, "did you mean 'msgpack'"),
         ({"format": "parquet"}, "format of sink 'archive' cannot be 'parquet'"),
         ({"compression_level": 99}, "from 1 to 22"),
@@ -82,6 +84,39 @@ def test_secrets_stand_in_no_repr() -> None:
     with pytest.raises(ConfigError) as caught:
         access({"bucket": "acme", "profile": "p", **keys}, "sink 'x'")
     assert secret not in str(caught.value)
+
+
+SECRET = "correct-" + "horse"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"endpoint_url": f"https://key:{SECRET}@s3.example.com"},
+        {"endpoint_url": f"key:{SECRET}@s3.example.com"},
+        {"endpoint_url": f"https://{SECRET}@s3.example.com:port"},
+        {"endpoint_url": f"https://s3.example.com?token={SECRET}"},
+        {"endpoint_url": f"ftp://{SECRET}"},
+        {"endpoint_url": [f"https://key:{SECRET}@s3.example.com"]},
+        {"bucket": f"s3://key:{SECRET}@acme"},
+        {"bucket": {"name": "acme", "secret_access_key": SECRET}},
+        {"profile": {"secret_access_key": SECRET}},
+        {"access_key_id": "id", "secret_access_key": {"value": SECRET}},
+        {"access_key_id": "id", "secret_access_key": [SECRET]},
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_not_quoted(options: dict[str, Any]) -> None:
+    """An option that is refused, and holds what might be a secret, is not repeated by the error."""
+    with pytest.raises(ConfigError) as caught:
+        create("archive", {"type": "s3", "bucket": "acme", **options})
+    assert SECRET not in str(caught.value)
+
+
+def test_a_secret_in_an_address_is_not_quoted() -> None:
+    """Nor is one that stands in the address of an archive."""
+    with pytest.raises(ConfigError, match="credentials do not belong") as caught:
+        split(f"s3://key:{SECRET}@acme/calls")
+    assert SECRET not in str(caught.value)
 
 
 def test_options_become_arguments_of_the_request() -> None:

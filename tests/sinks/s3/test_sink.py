@@ -5,8 +5,11 @@ that makes the faults.
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 import random
+import threading
+import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from typing import Any
 import orjson
 import ormsgpack
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.services import s3_proxy as s3
 from tests.services.faults import Drop, Slow, Withhold
@@ -23,7 +28,10 @@ from toolog import counters
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks import Answer, SinkRecord
 from toolog.sinks.s3 import names, objects
+from toolog.sinks.s3.sink import S3Sink
+from toolog.sinks.s3.uploads import Patience
 
+EMPTY: dict[str, Any] = {"open": {"kinds": [], "segments": {}}}
 FIRST = names.key("", "info", SEGMENT, 1, 20, "msgpack")
 
 
@@ -142,6 +150,23 @@ def test_denials_say_what_to_do(
     assert archive.ids() == ids_of(given)
 
 
+@pytest.mark.parametrize(
+    ("options", "rights"),
+    [
+        ({}, "s3:PutObject and s3:GetObject on it"),
+        ({"tags": {"team": "shop"}}, "s3:PutObject, s3:PutObjectTagging and s3:GetObject"),
+        ({"sse": "aws:kms", "kms_key_id": "k"}, "kms:GenerateDataKey and kms:Decrypt on the key kms_key_id"),
+    ],
+)
+def test_the_rights_follow_from_the_options(
+    archive: Archive, s3_proxy: S3Proxy, options: dict[str, Any], rights: str
+) -> None:
+    """A missing right is told with all the rights that these options need."""
+    s3_proxy.add(s3.ACCESS_DENIED)
+    with pytest.raises(SinkDenied, match=rights):
+        archive.sink(endpoint_url=s3_proxy.url, **options).write(batch())
+
+
 def test_credentials_are_read_again(archive: Archive, tmp_path: Path) -> None:
     """A wrong secret, then a right one in its file: the sink goes on without a restart."""
     file = tmp_path / "secret"
@@ -195,21 +220,87 @@ def test_nobody_answers(archive: Archive, s3_proxy: S3Proxy) -> None:
     assert sink.write(batch()) is None
 
 
-def test_a_line_of_ten_kilobytes_a_second(archive: Archive, s3_proxy: S3Proxy) -> None:
-    """An upload that takes longer than the timeout gets the time that it needs at the second try: what the
-    system has taken over to send looks like silence.
-    """
-    s3_proxy.add(Slow(10_000), times=None)
-    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=1)
-    noise = random.Random(5)
-    given = [
-        SinkRecord(ormsgpack.packb({"record_id": str(n), "x": noise.randbytes(100)}), segment=SEGMENT, seq=n)
-        for n in range(200)
+def noise(size: int, count: int, start: int = 1) -> list[SinkRecord]:
+    """Return records that do not pack: ``count`` of ``size`` bytes each."""
+    random_ = random.Random(start)
+    return [
+        SinkRecord(
+            ormsgpack.packb({"record_id": str(n), "x": random_.randbytes(size)}), segment=SEGMENT, seq=n
+        )
+        for n in range(start, start + count)
     ]
-    with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
-        sink.write(given)
-    assert sink.write(given) is None
-    assert sum(archive.ids().values()) == 200
+
+
+def silences(sink: S3Sink, given: list[SinkRecord], most: int) -> int:
+    """Write a batch until it is stored; return how often no answer came in time before."""
+    for number in range(most):
+        with contextlib.suppress(SinkUnavailable):
+            sink.write(given)
+            return number
+    pytest.fail(f"not stored in {most} tries")
+
+
+def test_an_upload_on_a_slow_line(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """An upload of several megabytes that takes much longer than the timeout gets the time that it needs: by
+    doubling, because what the system has taken over to send looks like silence. The next one has it at once;
+    a small one never, nor any when the line is good again.
+    """
+    s3_proxy.add(Slow(2_500_000), times=None)
+    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=1)
+    assert silences(sink, noise(100_000, 70), 6) >= 1
+    assert silences(sink, noise(100_000, 70, 101), 1) == 0
+    s3_proxy.clear()
+
+    def give_up(given: list[SinkRecord]) -> float:
+        s3_proxy.add(Withhold(6))
+        began = time.monotonic()
+        with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
+            sink.write(given)
+        return time.monotonic() - began
+
+    assert give_up(batch(201, 220)) < 3
+    assert sink.write(batch(201, 220)) is None
+    assert sink.write(noise(100_000, 70, 301)) is None
+    assert give_up(noise(100_000, 70, 401)) < 4
+    assert set(archive.ids().values()) == {1}
+
+
+def test_a_long_upload_is_seen_to_get_on(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """While an upload gets on, the sink gives signs of life, each with how long an answer may take."""
+    s3_proxy.add(Slow(6_000_000), times=None)
+    sink = archive.sink(endpoint_url=s3_proxy.url, timeout=20)
+    writer = threading.Thread(target=sink.write, args=(noise(100_000, 150),))
+    writer.start()
+    beats = set()
+    while writer.is_alive():
+        beats.add(sink.pulse.last)
+        time.sleep(0.01)
+    writer.join()
+    times = sorted(when for when, _ in beats)
+    assert times[-1] - times[1] > 0.5
+    assert all(longer is not None and longer >= 20 for when, longer in beats if when)
+
+
+sizes = st.integers(0, 1 << 30)
+
+
+@given(st.lists(st.tuples(sizes, st.one_of(st.none(), st.floats(0, 1e4)))), sizes)
+def test_patience_ends(history: list[tuple[int, float | None]], size: int) -> None:
+    """Whatever was before, a request may take its timeout, and never ten minutes more than that; a small one
+    never more. After a quick answer to a large one all have the timeout again.
+    """
+    patience = Patience(30.0)
+    for sent, waited in history:
+        if waited is None:
+            patience.grow(sent)
+        else:
+            patience.learn(sent, waited)
+    assert 30.0 <= patience.timeout(size) < 30.0 + 600
+    assert patience.timeout(1000) < 31
+    patience.learn(1 << 20, 0.2)
+    assert patience.timeout(size) == 30.0
+    patience.grow(1 << 22)
+    assert patience.timeout(1 << 22) == 60.0
 
 
 def test_an_answer_that_never_came(archive: Archive, s3_proxy: S3Proxy) -> None:
@@ -240,7 +331,7 @@ def test_what_another_process_stored(archive: Archive) -> None:
     assert answer == Answer(again=20)
     assert archive.list_keys() == ["elsewhere/" + names.key("", "info", SEGMENT, 21, 30, "jsonl"), FIRST]
     assert archive.ids() == ids_of(batch(1, 30))
-    assert second.cursor_state()["open"] == []
+    assert second.cursor_state() == EMPTY
 
 
 def test_bounds_hold_in_another_bucket(archive: Archive, s3_proxy: S3Proxy) -> None:
@@ -261,9 +352,13 @@ def test_a_strange_state_is_no_state(archive: Archive, state: Any) -> None:
     """What another kind of sink left in the cursor, or nobody, is no plan."""
     sink = archive.sink()
     sink.restore(state)
-    assert sink.cursor_state() == {"open": []}
-    sink.restore({"open": [["a"], 1, [FIRST, "no segment", 1, 2, [], 1]]})
-    assert sink.cursor_state() == {"open": []}
+    assert sink.cursor_state() == EMPTY
+    kinds = [["", "info", "msgpack", [20]], 7, ["", "info", "parquet", [20]]]
+    rows = [[0, 1, 2, 2, 1], [1, 1, 2, 2, 1, 2], [2, 1, 2, 2, 1, 2], [9, 1, 2, 2, 1, 2], "x", None]
+    sink.restore(
+        {"open": {"kinds": kinds, "segments": {SEGMENT: rows, "none": [[0, 1, 2, 2, 1, 2]], "x": 7}}}
+    )
+    assert sink.cursor_state() == EMPTY
     assert sink.write(batch()) is None
 
 

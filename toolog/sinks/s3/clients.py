@@ -14,6 +14,9 @@ from toolog.errors import NotInstalled, SinkDenied
 from toolog.sinks.extras import load
 from toolog.sinks.s3.options import ACCESS_KEYS, Access, access
 
+CONNECT_TIMEOUT = 10.0
+"""The most seconds that it may take to connect, and to send the next piece of a body."""
+
 
 def check_client(where: str) -> None:
     """Raise NotInstalled, which says what to install, when boto3 is not there; nothing is imported."""
@@ -39,13 +42,14 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", 
     session_module = load("botocore.session")
     load("botocore.httpsession")  # what a session would import with its first client
     config_class, known = load("botocore.config").Config, load("botocore.exceptions").BotoCoreError
+    add_expect_header = load("botocore.handlers").add_expect_header
 
     keys = [
         None if secret is None else secret.read()
         for secret in (options.access_key_id, options.secret_access_key, options.session_token)
     ]
     config = config_class(
-        connect_timeout=min(options.timeout, 10.0),
+        connect_timeout=min(options.timeout, CONNECT_TIMEOUT),
         read_timeout=options.timeout,
         retries={"total_max_attempts": attempts, "mode": "standard"},
         # Each object has a checksum that we compute ourselves; the library's own would be a second one.
@@ -58,12 +62,15 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", 
         session = session_module.Session(profile=options.profile)
         if keys[0] is not None:
             session.set_credentials(*keys)
-        return session.create_client(
+        client = session.create_client(
             "s3",
             region_name=options.region,
             endpoint_url=options.endpoint_url,
             verify=options.ca_certs,
             config=config,
         )
+        # An upload is one request without a pause in it, whatever kind of body it has.
+        client.meta.events.unregister("before-call.s3", add_expect_header)
+        return client
     except (known, ValueError, OSError) as error:
         raise SinkDenied(f"no client for {options.place}: {error}") from error

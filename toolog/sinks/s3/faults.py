@@ -21,8 +21,24 @@ FRESH = {
 }
 """Codes after which the same request may well succeed with fresh credentials or another signature."""
 
+WRITING = "s3:PutObject and s3:GetObject"
+"""The rights that whoever stores objects needs."""
+
+RIGHTS = frozenset({"AccessDenied", "403"})
+"""Codes that mean that a right is missing."""
+
+ONE_OBJECT = {
+    "NoSuchKey": "it is not there any more",
+    "NoSuchVersion": "it is not there any more",
+    "404": "it is not there any more",
+    "InvalidObjectState": "it is in cold storage; restore it first",
+    "KMS.DisabledException": "the key that it is encrypted with is disabled",
+    "KMS.NotFoundException": "the key that it is encrypted with does not exist",
+    "KMS.KMSInvalidStateException": "the key that it is encrypted with cannot be used in its state",
+}
+"""Codes that tell of the object that was asked for, and of no other -> what."""
+
 ADVICE = {
-    "AccessDenied": "give these credentials the rights s3:PutObject and s3:GetObject on it",
     "AllAccessDisabled": "all access to it is disabled; ask its owner",
     "AccountProblem": "the account has a problem that only its owner can solve",
     "InvalidAccessKeyId": "this access key does not exist there; check access_key_id, profile, endpoint_url",
@@ -41,7 +57,7 @@ ADVICE = {
     "KMS.DisabledException": "the key kms_key_id is disabled",
     "KMS.NotFoundException": "the key kms_key_id does not exist",
     "KMS.KMSInvalidStateException": "the key kms_key_id cannot be used in its state",
-    "403": "these credentials may not do that",
+    "NoSuchKey": "the object is not there",
     "404": "there is no such bucket or object",
 }
 """Codes that mean that somebody must put something right -> what."""
@@ -76,14 +92,15 @@ def is_silence(error: BaseException | None) -> bool:
     return type(error).__name__ == "ReadTimeoutError"
 
 
-def explain(error: Exception, place: str) -> Fault:
-    """Return what an error of boto3 means for a request to ``place`` (bucket, and server).
+def explain(error: Exception, place: str, rights: str = WRITING) -> Fault:
+    """Return what an error of boto3 means for a request to ``place`` (bucket, and server), which needs these
+    ``rights``.
 
     The text of the error to be raised quotes no record, and no secret.
     """
     code = code_of(error)
     if code:
-        return _from_answer(code, getattr(error, "response", {}), place)
+        return _from_answer(code, getattr(error, "response", {}), place, rights)
     kind = type(error).__name__
     if kind in ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"):
         advice = "set access_key_id and secret_access_key, profile, or what boto3 itself looks for"
@@ -100,10 +117,13 @@ def explain(error: Exception, place: str) -> Fault:
     return Fault(_passing(f"{place} cannot be reached: {_words(kind)}"))
 
 
-def _from_answer(code: str, response: Any, place: str) -> Fault:
+def _from_answer(code: str, response: Any, place: str, rights: str) -> Fault:
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code in FRESH:
         return Fault(_passing(f"{place} answered {code}: {FRESH[code]}"), stale=True, code=code)
+    if code in RIGHTS:
+        advice = f"give these credentials the rights {rights} on it"
+        return Fault(SinkDenied(f"{place} answered {code}: {advice}"), stale=True, code=code)
     if code in ADVICE:
         return Fault(SinkDenied(f"{place} answered {code}: {ADVICE[code]}"), stale=True, code=code)
     if code in PASSING or status >= 500 or status in (408, 409, 429) or status < 400:

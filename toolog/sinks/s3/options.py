@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.sinks.s3.names import FORMATS
 from toolog.sinks.secret import Secret, resolve_secret
 from toolog.units import parse_duration
 
@@ -68,13 +69,16 @@ def access(options: Mapping[str, Any], where: str) -> Access:
     given = {key: value for key, value in options.items() if value is not None}
     for key in ("bucket", "endpoint_url", "region", "profile", "ca_certs"):
         if key in given and (not isinstance(given[key], str) or not given[key].strip()):
-            raise ConfigError(f"{key} of {where} is a text, not {given[key]!r}")
+            found = "an empty one" if isinstance(given[key], str) else f"a {type(given[key]).__name__}"
+            raise ConfigError(f"{key} of {where} is a text, not {found}")
     if "bucket" not in given:
         raise ConfigError(f"{where} needs its bucket: bucket = 'acme-toolog'")
     bucket = given["bucket"]
     if not _BUCKET.fullmatch(bucket):
+        # A whole address may hold a secret in front of an "@".
+        quoted = "an address" if "@" in bucket else repr(bucket)
         hint = "; the prefix is an option of its own" if "/" in bucket else ""
-        raise ConfigError(f"bucket of {where} is a bucket's name, not {bucket!r}{hint}")
+        raise ConfigError(f"bucket of {where} is a bucket's name, not {quoted}{hint}")
     if "endpoint_url" in given:
         _check_url(given["endpoint_url"], where)
     _check_choice(given.get("addressing", "auto"), ADDRESSING, f"addressing of {where}")
@@ -119,7 +123,7 @@ def layout(
     """Return what objects are like, from a sink's options. Raises ConfigError naming ``where``."""
     if not isinstance(prefix, str) or len(prefix.encode()) > _LONGEST_PREFIX or not prefix.isprintable():
         raise ConfigError(f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {prefix!r}")
-    _check_choice(format, ("msgpack", "jsonl"), f"format of {where}")
+    _check_choice(format, FORMATS, f"format of {where}")
     if type(compression_level) is not int or not 1 <= compression_level <= 22:
         raise ConfigError(
             f"compression_level of {where} is a whole number from 1 to 22, not {compression_level!r}"
@@ -149,14 +153,19 @@ def _check_choice(value: object, known: tuple[str, ...], where: str) -> None:
 
 
 def _check_url(url: str, where: str) -> None:
+    """Raise ConfigError for what is no server's URL. It is not quoted: it may hold a secret."""
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
-        sound = sound and (parts.port or 1) > 0 and not parts.query
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
-    if not sound:
-        raise ConfigError(f"endpoint_url of {where} is like 'https://s3.example.com:9000', not {url!r}")
+    if "@" in url:
+        raise ConfigError(
+            f"endpoint_url of {where}: credentials do not belong into a URL; give access_key_id and "
+            "secret_access_key"
+        )
+    if not sound or parts.query or parts.fragment:
+        raise ConfigError(f"endpoint_url of {where} is a URL such as 'https://s3.example.com:9000'")
 
 
 def _tagging(tags: object, where: str) -> str:

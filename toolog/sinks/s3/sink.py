@@ -18,11 +18,9 @@ from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse, SinkRecord
 from toolog.sinks.s3 import faults, names, objects
 from toolog.sinks.s3.bounds import Ledger, Share
-from toolog.sinks.s3.clients import check_client, connect_s3
+from toolog.sinks.s3.clients import CONNECT_TIMEOUT, check_client, connect_s3
 from toolog.sinks.s3.options import access, layout
-
-_SLOWEST = 8000
-"""Bytes a second: a line that carries less than this makes no headway."""
+from toolog.sinks.s3.uploads import Patience, Upload
 
 
 class S3Sink:
@@ -31,8 +29,8 @@ class S3Sink:
     ``bucket``; ``prefix`` of all keys. How it is reached: ``endpoint_url`` (AWS when left out), ``region``,
     ``profile``, or ``access_key_id``, ``secret_access_key`` and ``session_token`` (each a text, ``{"env":
     "NAME"}``, ``{"file": "PATH"}`` or a function), else what boto3 finds by itself; ``addressing`` ("auto",
-    "path", "virtual"), ``ca_certs`` (a file of trusted authorities), ``timeout`` (to connect, and between two
-    signs of life of the server). What objects are like: ``format`` ("msgpack" or "jsonl"),
+    "path", "virtual"), ``ca_certs`` (a file of trusted authorities), ``timeout`` (how long a server may be
+    silent). What objects are like: ``format`` ("msgpack" or "jsonl"),
     ``compression_level`` (1 to 22), ``storage_class``, ``sse`` ("AES256", "aws:kms") with ``kms_key_id``,
     ``tags``. Raises ConfigError for a wrong option, and where boto3 is missing.
     """
@@ -76,6 +74,7 @@ class S3Sink:
             prefix=prefix, format=format, compression_level=compression_level, storage_class=storage_class,
             sse=sse, kms_key_id=kms_key_id, tags=tags, where=where,
         )  # fmt: skip
+        self._rights = _rights(self._layout.extra)
         check_client(where)
         self.pulse = Pulse()
         self._connected = False
@@ -85,7 +84,8 @@ class S3Sink:
         self._shares: list[Share] = []
         self._tried: set[str] = set()
         self._packed: tuple[Share, objects.Packed] | None = None  # of the object that failed last
-        self._more_time = 0.0  # seconds beyond the timeout that the next request gets
+        self._patience = Patience(self._access.timeout)
+        self._client_timeout = 0.0
         self._own_segment = ""
         self._own_records = 0
 
@@ -94,6 +94,7 @@ class S3Sink:
     def connect(self) -> None:
         """Make a client, with the credentials as they are now. Raises SinkUnavailable; no request is made."""
         self._client = connect_s3(self._access, f"sink {self.name!r}")
+        self._client_timeout = self._access.timeout
         self._connected = True
 
     def plan(self, batch: Batch) -> bool:
@@ -186,9 +187,7 @@ class S3Sink:
         except SinkUnavailable as error:
             self._tried.add(key)  # it may have been stored all the same
             if faults.is_silence(error.__cause__):
-                # What the system took over to send says nothing of how the line is.
-                self._more_time = len(packed.body) / _SLOWEST
-                self._drop_client()
+                self._patience.grow(len(packed.body))
             raise
         if is_new:
             return 0
@@ -224,11 +223,13 @@ class S3Sink:
 
     def _put_new(self, key: str, packed: objects.Packed) -> bool:
         """Put an object unless one is there; return whether it was put."""
+        body = Upload(packed.body, self.pulse)
         try:
             answer = self._request(
                 "put_object",
+                size=len(packed.body),
                 Key=key,
-                Body=packed.body,
+                Body=body,
                 IfNoneMatch="*",
                 ChecksumCRC32=packed.crc32,
                 ContentType="application/zstd",  # no encoding: some clients would unpack it by themselves
@@ -236,7 +237,9 @@ class S3Sink:
                 **self._layout.extra,
             )
         except _Exists:
+            self._patience.learn(len(packed.body), body.waited())
             return False
+        self._patience.learn(len(packed.body), body.waited())
         if answer.get("ChecksumCRC32", packed.crc32) != packed.crc32 or not answer.get("ETag"):
             raise SinkUnavailable(f"{self._access.place} did not confirm what it stored", tells=True)
         return True
@@ -266,19 +269,25 @@ class S3Sink:
         try:
             body: bytes = answer["Body"].read()
         except Exception as error:
-            raise faults.explain(error, self._access.place).error from error
+            raise faults.explain(error, self._access.place, self._rights).error from error
         return body
 
-    def _request(self, method: str, **arguments: Any) -> Any:
-        """Make a request. Raises _Exists and SinkUnavailable; after some faults the next has a new client."""
+    def _request(self, method: str, *, size: int = 0, **arguments: Any) -> Any:
+        """Make a request with a body of ``size`` bytes. Raises _Exists and SinkUnavailable; after some faults
+        the next has a new client.
+        """
+        timeout = self._patience.timeout(size)
+        if abs(timeout - self._client_timeout) > 0.1 * timeout:
+            self._drop_client()
         if self._client is None:
-            access = dataclasses.replace(self._access, timeout=self._access.timeout + self._more_time)
+            access = dataclasses.replace(self._access, timeout=timeout)
             self._client = connect_s3(access, f"sink {self.name!r}")
-        self.pulse.beat(self._access.timeout + self._more_time)
+            self._client_timeout = timeout
+        self.pulse.beat(timeout + CONNECT_TIMEOUT)
         try:
             return getattr(self._client, method)(Bucket=self._access.bucket, **arguments)
         except Exception as error:
-            fault = faults.explain(error, self._access.place)
+            fault = faults.explain(error, self._access.place, self._rights)
             if fault.code in faults.EXISTS:
                 raise _Exists from error
             if fault.stale:
@@ -290,6 +299,13 @@ class S3Sink:
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+
+def _rights(extra: Mapping[str, str]) -> str:
+    """Return the rights that are needed to store objects with these further arguments."""
+    further = ["s3:PutObjectTagging"] if "Tagging" in extra else []
+    key = " (and kms:GenerateDataKey and kms:Decrypt on the key kms_key_id)" if "SSEKMSKeyId" in extra else ""
+    return f"{', '.join(['s3:PutObject', *further])} and s3:GetObject{key}"
 
 
 class _Exists(Exception):
