@@ -144,10 +144,6 @@ class SinkRunner(Loop):
             self.hurry = False
             self._is_done = lambda: False
 
-    def pending(self) -> int:
-        """Return how many records the sink has not acknowledged."""
-        return sum([source.pending() for source in self._sources])
-
     def _round(self) -> None:
         if self.renewed:
             self.renewed = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
 from toolog.sinks.secret import Secret, resolve_secret
 from toolog.units import parse_duration
 
@@ -68,13 +68,13 @@ def access(options: Mapping[str, Any], where: str) -> Access:
     given = {key: value for key, value in options.items() if value is not None}
     for key in ("bucket", "endpoint_url", "region", "profile", "ca_certs"):
         if key in given and (not isinstance(given[key], str) or not given[key].strip()):
-            raise ConfigError(f"{key} of {where} is a text, not {given[key]!r}")
+            raise ConfigError(f"{key} of {where} is a text, not {shown(given[key])}")
     if "bucket" not in given:
         raise ConfigError(f"{where} needs its bucket: bucket = 'acme-toolog'")
     bucket = given["bucket"]
     if not _BUCKET.fullmatch(bucket):
         hint = "; the prefix is an option of its own" if "/" in bucket else ""
-        raise ConfigError(f"bucket of {where} is a bucket's name, not {bucket!r}{hint}")
+        raise ConfigError(f"bucket of {where} is a bucket's name, not {shown(bucket)}{hint}")
     if "endpoint_url" in given:
         _check_url(given["endpoint_url"], where)
     _check_choice(given.get("addressing", "auto"), ADDRESSING, f"addressing of {where}")
@@ -118,11 +118,13 @@ def layout(
 ) -> Layout:
     """Return what objects are like, from a sink's options. Raises ConfigError naming ``where``."""
     if not isinstance(prefix, str) or len(prefix.encode()) > _LONGEST_PREFIX or not prefix.isprintable():
-        raise ConfigError(f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {prefix!r}")
+        raise ConfigError(
+            f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {shown(prefix)}"
+        )
     _check_choice(format, ("msgpack", "jsonl"), f"format of {where}")
     if type(compression_level) is not int or not 1 <= compression_level <= 22:
         raise ConfigError(
-            f"compression_level of {where} is a whole number from 1 to 22, not {compression_level!r}"
+            f"compression_level of {where} is a whole number from 1 to 22, not {shown(compression_level)}"
         )
     extra: dict[str, str] = {}
     if storage_class is not None:
@@ -145,7 +147,7 @@ def _check_choice(value: object, known: tuple[str, ...], where: str) -> None:
     if value not in known:
         guess = nearest(value, known) if isinstance(value, str) else None
         hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(known)}"
-        raise ConfigError(f"{where} cannot be {value!r}; {hint}")
+        raise ConfigError(f"{where} cannot be {shown(value)}; {hint}")
 
 
 def _check_url(url: str, where: str) -> None:
@@ -156,15 +158,17 @@ def _check_url(url: str, where: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise ConfigError(f"endpoint_url of {where} is like 'https://s3.example.com:9000', not {url!r}")
+        raise ConfigError(f"endpoint_url of {where} is like 'https://s3.example.com:9000', not {shown(url)}")
 
 
 def _tagging(tags: object, where: str) -> str:
     if not isinstance(tags, Mapping) or len(tags) > 10:
-        raise ConfigError(f"tags of {where} is a table of at most ten names and values, not {tags!r}")
+        raise ConfigError(f"tags of {where} is a table of at most ten names and values, not {kind_of(tags)}")
     for name, value in tags.items():
         if not isinstance(name, str) or not isinstance(value, str) or not 1 <= len(name) <= 128:
-            raise ConfigError(f"tags of {where}: names and values are texts, not {name!r}: {value!r}")
+            raise ConfigError(
+                f"tags of {where}: names and values are texts, not {shown(name)}: {shown(value)}"
+            )
         if len(value) > 256:
             raise ConfigError(f"tags of {where}: the value of {name!r} is longer than 256 characters")
     return urlencode(tags)
