@@ -29,6 +29,7 @@ from urllib.parse import unquote
 
 import orjson
 
+from toolog.context import HOLD_TAG
 from toolog.errors import ConfigError, nearest
 from toolog.levels import NAMES
 from toolog.ownership import hand_over
@@ -57,6 +58,12 @@ class Letter:
     levelno: int
     record: dict[str, Any]
     line: bytes
+
+    @property
+    def on_hold(self) -> bool:
+        """Whether the record carries the tag that forbids its deletion."""
+        tags = self.record.get("tags")
+        return isinstance(tags, dict) and tags.get(HOLD_TAG) is not None
 
     def frame(self) -> tuple[int, int, bytes]:
         """Return the record as it goes into the spool: level number, serializer code, bytes."""
@@ -125,8 +132,12 @@ def send_again(directory: Path, letters: Iterable[Letter], *, max_size: int) -> 
 
 
 def drop(directory: Path, letters: Iterable[Letter]) -> int:
-    """Delete dead letters for good; return how many that were. Raises OSError when the disk refuses."""
-    return _change(directory, letters, lambda box, _, __, rest: _replace(box, rest))
+    """Delete dead letters for good, unless they are on hold; return how many that were.
+
+    Raises OSError when the disk refuses.
+    """
+    free = [letter for letter in letters if not letter.on_hold]
+    return _change(directory, free, lambda box, _, __, rest: _replace(box, rest))
 
 
 def settle(directory: Path) -> None:

@@ -107,9 +107,10 @@ class Shipper:
             directory=str(options.directory),
             sinks=list(options.sinks),
         )
+        self.census.start()
+        self.census.take(_LOOK_EVERY)  # what there is before anything is shipped
         self.pipeline.start()
         self._chores.start()
-        self.census.start()
         began = time.monotonic()
         while not self._stopping:
             self._look()
