@@ -94,3 +94,32 @@ def test_a_call_that_does_not_return_opens_it_until_it_does(told: pytest.LogCapt
     assert any("a write has not returned for 31 s" in line and "restart" in line for line in told.messages)
     breaker.returned()
     assert breaker.state == "closed"
+
+
+def test_why_records_come_again_is_told(told: pytest.LogCaptureFixture) -> None:
+    """What a sink says of records that it wants again is told, and again when the breaker opens for it."""
+    breaker = Breaker("search", 60.0)
+    for _ in range(BREAK_AFTER):
+        breaker.failed("retry", why="503 unavailable_shards_exception")
+    (first, opened) = told.messages
+    assert first == "toolog: sink search: retry (503 unavailable_shards_exception)"
+    assert "it failed 5 times in a row (503 unavailable_shards_exception)" in opened
+
+
+@pytest.mark.parametrize("way", ["why", "error"])
+def test_what_a_sink_says_is_told_in_one_clean_line(told: pytest.LogCaptureFixture, way: str) -> None:
+    """Secrets, line breaks and control characters in a server's words do not reach the log, nor do more than
+    500 characters.
+    """
+    words = "no\x1b[31m\r\nFATAL: password=hunter2-hunter2 " + "x" * 1000
+    breaker = Breaker("search", 60.0)
+    if way == "why":
+        breaker.failed("retry", why=words)
+    else:
+        breaker.failed("unavailable", SinkUnavailable(words, tells=True))
+    (line,) = told.messages
+    assert "\n" not in line
+    assert "\r" not in line
+    assert "\x1b" not in line
+    assert "hunter2" not in line
+    assert len(line) < 600

@@ -126,3 +126,73 @@ def test_a_connect_that_hangs_is_noticed_too(tmp_path: Path) -> None:
         tmp_path,
     )
     assert "sink stuck: a connect has not returned" in complaints
+
+
+BEATS = """
+from toolog.sinks import Pulse
+from toolog.sinks.memory import MemorySink
+class Long(MemorySink):
+    def __init__(self, name="long"):
+        super().__init__(name=name)
+        self.pulse = Pulse()
+    def work(self):
+        for _ in range(15):
+            self.pulse.beat()
+            time.sleep(0.1)
+    def connect(self):
+        self.work()
+        super().connect()
+    def write(self, batch):
+        self.work()
+        return super().write(batch)
+"""
+
+
+def test_a_long_call_that_gets_on_does_not_hang(tmp_path: Path) -> None:
+    """A connect and a write of many requests, each within the timeout, are no hang, however long they take
+    together.
+    """
+    run(
+        BEATS
+        + """
+made = handler(sinks={"long": {"type": "__main__:Long", "timeout": 0.2}})
+log = attach(made)
+log.info("1")
+assert flush(20)
+assert stats()["timeouts"] == {}, stats()
+assert stats()["stored"] == {"long": 1}
+""",
+        tmp_path,
+    )
+
+
+def test_a_call_that_stops_getting_on_hangs_until_the_next_sign(tmp_path: Path) -> None:
+    """The time counts from the last sign of life, by the timeout given with it; the next ends the hang."""
+    run(
+        BEATS
+        + """
+class Stops(Long):
+    def connect(self):
+        MemorySink.connect(self)
+    def work(self):
+        self.pulse.beat(1.0)
+        time.sleep(0.8)
+        note("longer", stats()["timeouts"])
+        self.pulse.beat()
+        time.sleep(1.5)
+        note("stopped", stats()["timeouts"])
+        for _ in range(10):
+            self.pulse.beat()
+            time.sleep(0.1)
+        note("goes on", stats()["breaker"])
+seen = {}
+def note(what, figures):
+    seen[what] = figures
+made = handler(sinks={"long": {"type": "__main__:Stops", "timeout": 0.1}})
+log = attach(made)
+log.info("1")
+assert flush(20)
+assert seen == {"longer": {}, "stopped": {"long": 1}, "goes on": {"long": "closed"}}, seen
+""",
+        tmp_path,
+    )

@@ -11,11 +11,12 @@ from toolog.spool import Frame, addressee
 
 class Batch:
     """The frames that one delivery is about. ``open`` are the parts (lists of places in ``records``) that are
-    still to be sent, ``settled`` the places that are done with, ``broke`` how often a record was alone when
-    the sink broke on it.
+    still to be sent, ``settled`` the places that are done with, ``letters`` those of them that the sink
+    refused, with (reason, status); ``broke``: how often a record was alone when the sink broke on it.
     """
 
     def __init__(self, frames: Sequence[Frame], policies: Policies) -> None:
+        self.frames = frames
         self.records: list[SinkRecord] = []
         for frame in frames:
             policy = policies.policy(frame.levelno)
@@ -31,21 +32,25 @@ class Batch:
             )
         self.open: list[list[int]] = [list(range(len(frames)))]
         self.settled: set[int] = set()
+        self.letters: dict[int, tuple[str, str]] = {}
         self.broke: dict[int, int] = {}
         self._sent: set[int] = set()
-        self._letters = {index for index, frame in enumerate(frames) if addressee(frame.segment)}
 
-    def resent(self, part: list[int]) -> int:
+    def send(self, part: list[int]) -> int:
         """Note that a part is being sent; return how many of its records were sent before."""
-        again = sum(index in self._sent for index in part)
+        again = len(self._sent.intersection(part))
         self._sent.update(part)
         return again
 
-    def close(self, part: list[int], stored: list[int]) -> int:
-        """Take a part out of what is open; return how many of the stored records were dead letters before."""
+    def close(self, part: list[int], stored: list[int]) -> None:
+        """Take a part out of what is open, of which these are stored."""
         self.open.remove(part)
         self.settled.update(stored)
-        return len(self._letters.intersection(stored)) if self._letters else 0
+
+    def refuse(self, index: int, reason: str, status: str) -> None:
+        """Note that a record is settled as a dead letter."""
+        self.letters[index] = reason, status
+        self.settled.add(index)
 
     def settled_prefix(self) -> int:
         """Return how many records from the first on may be acknowledged: all settled ones, or none of them.
@@ -54,3 +59,10 @@ class Batch:
         """
         count = len(self.settled)
         return count if self.settled == set(range(count)) else 0
+
+    def stored(self, number: int) -> tuple[int, int]:
+        """Return how many of so many records from the first on are stored when all of them are settled, and
+        how many of those were dead letters before.
+        """
+        stored = [frame for index, frame in enumerate(self.frames[:number]) if index not in self.letters]
+        return len(stored), sum([bool(addressee(frame.segment)) for frame in stored])

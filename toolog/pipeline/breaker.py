@@ -16,6 +16,7 @@ import time
 from toolog.counters import contain, count, tell
 from toolog.errors import SinkDenied, SinkUnavailable, ToologError
 from toolog.sanitize import Sanitizer
+from toolog.sinks.lines import visible
 
 BREAK_AFTER = 5
 """So many failures in a row open the breaker."""
@@ -51,8 +52,11 @@ class Breaker:
             return "closed"
         return "half_open" if self.probing and not self.hung else "open"
 
-    def failed(self, reason: str, error: BaseException | None = None) -> None:
-        """Take note of a failure; the breaker opens with the fifth in a row, or at once on SinkDenied."""
+    def failed(self, reason: str, error: BaseException | None = None, *, why: str = "") -> None:
+        """Take note of a failure; the breaker opens with the fifth in a row, or at once on SinkDenied.
+
+        ``why``: what the sink said where there is no error, quoting no record.
+        """
         self.failed_at = time.monotonic()
         self.probing = False
         self._wanted = getattr(error, "retry_after", None) or 0.0
@@ -60,13 +64,17 @@ class Breaker:
         self.failures += 1
         if isinstance(error, SinkDenied):
             self.failures = max(self.failures, BREAK_AFTER)
+        said = _plain(why) if error is None else _told(reason, error)
         if error is not None:
-            contain(f"sink {self._sink}: {reason}", error, told=_told(reason, error))
+            contain(f"sink {self._sink}: {reason}", error, told=said)
+        elif said:
+            tell(f"sink {self._sink}: {reason}", f"sink {self._sink}: {reason} ({said})")
         if self.is_open and not was_open:
             self._opened_at = self.failed_at
             count("breaker_opened", sink=self._sink)
             denied = isinstance(error, SinkDenied)
             what = "it denies us access" if denied else f"it failed {self.failures} times in a row"
+            what += f" ({said})" if said and not denied else ""
             tell(
                 f"sink {self._sink}: open",
                 f"sink {self._sink} is left in peace: {what}. Its records wait in the spool, and it is probed"
@@ -120,4 +128,12 @@ def _told(reason: str, error: BaseException) -> str | None:
     speaks = reason == "connect" or (isinstance(error, SinkUnavailable) and error.tells)
     if not speaks or not isinstance(error, ToologError):
         return None
-    return str(Sanitizer().sanitize(str(error)))[:_TEXT]
+    return _plain(str(error))
+
+
+def _plain(text: str) -> str:
+    """Return what a sink says as it may stand in a log: sanitized, in one line, and not too long.
+
+    It may come from a server, which can quote us, and holds whatever characters it likes.
+    """
+    return visible(" ".join(str(Sanitizer().sanitize(text)).split()))[:_TEXT]

@@ -20,6 +20,7 @@ import orjson
 from toolog.counters import contain, count
 from toolog.errors import SerializationError
 from toolog.ownership import hand_over
+from toolog.pipeline.answers import words_of
 from toolog.record import stamp
 from toolog.sinks.base import SinkRecord
 
@@ -55,8 +56,8 @@ class DeadLetters:
             document = _raw(record)
             status = "unreadable"
         letter = {
-            "sink": self._sink,
-            "reason": reason[:2000],
+            "sink": words_of(self._sink),
+            "reason": words_of(reason)[:2000],
             "status": status,
             "time": stamp(time.time_ns()).decode(),
             "levelno": record.level,

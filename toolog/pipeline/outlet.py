@@ -10,7 +10,8 @@ from __future__ import annotations
 import _thread
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
 
@@ -19,6 +20,7 @@ from toolog.errors import SpoolError, SpoolFull
 from toolog.pipeline.held import Held
 from toolog.spool import Spool, SpoolWriter
 from toolog.spool.browse import frames_open
+from toolog.spool.segment import SUFFIX, Segment
 
 TRY_AGAIN = 0.5
 """Seconds between two tries to write to a disk that failed."""
@@ -48,6 +50,8 @@ class Outlet:
     ) -> None:
         self.directory = directory
         self.degraded = False
+        self.moves = 0  # grows when records have left memory, or a deleted segment, for another segment
+        self.moving: list[bool] = []  # not empty while some are on their way
         self.written = 0  # grows with each write: tells runners that there is something to read
         self.spool: Spool | None = None
         self.writer: SpoolWriter | None = None
@@ -136,6 +140,10 @@ class Outlet:
         self._again_at = time.monotonic() + TRY_AGAIN
         if self.writer is None and not self._open():
             return False
+        with self._moving():
+            return self._move_held()
+
+    def _move_held(self) -> bool:
         while True:
             moved = self._held.take_untouched(64)
             if not moved:
@@ -151,6 +159,20 @@ class Outlet:
         self.degraded = False
         return True
 
+    @contextmanager
+    def _moving(self) -> Iterator[None]:
+        """Say that records are on their way, neither where they were nor where they will be."""
+        self.moving.append(True)
+        try:
+            yield
+        finally:
+            self.moves += 1
+            self.moving.pop()
+
+    def has(self, name: str) -> bool:
+        """Return whether a segment's file is there."""
+        return (self.directory / (name + SUFFIX)).exists()
+
     def lost_segments(self) -> bool:
         """Whether somebody deleted a segment that this process still has open."""
         return self.writer is not None and self.writer.notice_deleted()
@@ -162,7 +184,11 @@ class Outlet:
         """
         if self.writer is None:
             return
-        for segment in self.writer.take_deleted():
+        with self._moving():
+            self._write_again(self.writer.take_deleted(), passed)
+
+    def _write_again(self, deleted: Sequence[Segment], passed: Callable[[str], int]) -> None:
+        for segment in deleted:
             frames = [frame for frame in frames_open(segment) if frame.offset >= passed(segment.name)]
             contain(
                 "spool_deleted",
@@ -208,6 +234,7 @@ class Outlet:
     def after_fork_in_child(self) -> None:
         """Forget what the parent holds; the writer takes a new identity by itself."""
         self._held.after_fork_in_child()
+        self.moving = []
         self.written = 0
         self._appended = self._synced = 0
         self._gate = _thread.allocate_lock()

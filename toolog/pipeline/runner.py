@@ -12,7 +12,11 @@ saved before its first try.) A call into the sink that does not return within it
 whoever calls ``check``: nobody can end it, but nobody waits for it either.
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
-stands alone; that one goes to the dead letters.
+stands alone; that one goes to the dead letters. Those are written when the whole batch is settled, just
+before the cursor moves: a batch that comes again makes no second letter.
+
+Whatever else breaks, in the sink or here, costs no record: the runner returns to its cursor and begins anew
+with the sink, as after a restart.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from typing import Any
 from toolog.counters import contain, count
 from toolog.errors import SinkRejected, SinkUnavailable
 from toolog.pipeline import progress
+from toolog.pipeline.answers import read_answer, words_of
 from toolog.pipeline.batch import Batch
 from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
@@ -32,7 +37,7 @@ from toolog.pipeline.losses import Losses
 from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Pulse, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
@@ -81,6 +86,7 @@ class SinkRunner(Loop):
         self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
         self.recalled = False
         self.renewed = False  # the cursor was read again: the sink must begin anew with it
+        self.batch: Batch | None = None  # in hand: not acknowledged, nor given back
         self.breaker = Breaker(name, delivery.max_backoff)
         self._make = make
         self._delivery = delivery
@@ -97,6 +103,7 @@ class SinkRunner(Loop):
         self._is_done: Callable[[], bool] = lambda: False
         self._call = ""  # what is being asked of the sink now, and since when
         self._called_at = 0.0
+        self._pulse: Pulse | None = None  # the signs of life of the sink that is being called
 
     @property
     def breaker_open(self) -> bool:
@@ -108,16 +115,31 @@ class SinkRunner(Loop):
         """Whether the thread is where a fork should not happen, and where somebody may still wait for it."""
         return self.busy and self.alive and not self.breaker.hung
 
+    @property
+    def pinned(self) -> Batch | None:
+        """What is in hand and perhaps stored already, in whole or in part: it may not be given up.
+
+        It can be relied on while the runner is ``paused``.
+        """
+        batch = self.batch
+        return batch if batch is not None and (self.busy or batch.settled) else None
+
     def check(self) -> None:
         """Notice a call into the sink that has been running for too long; counted and told once for each."""
-        call, since = self._call, self._called_at
-        if not call or self.breaker.hung or not self.alive:
+        call, began, pulse = self._call, self._called_at, self._pulse
+        if not call or not self.alive:
             return
+        since, timeout = began, self._delivery.timeout
+        if pulse is not None and pulse.last[0] >= began:
+            since, longer = pulse.last
+            timeout = timeout if longer is None else longer
         seconds = time.monotonic() - since
-        if seconds > self._delivery.timeout + _OVERDUE and self._called_at == since:
-            self.breaker.overdue(call, seconds, self._delivery.timeout)
-            if not self._call:  # it returned meanwhile
-                self.breaker.returned()
+        if seconds <= timeout + _OVERDUE:
+            self.breaker.returned()  # or gave a sign of life after all
+        elif not self.breaker.hung and self._called_at == began:
+            self.breaker.overdue(call, seconds, timeout)
+        if not self._call:  # it returned meanwhile
+            self.breaker.returned()
 
     # -- the loop
 
@@ -125,7 +147,7 @@ class SinkRunner(Loop):
         """Ship until told to stop."""
         try:
             while not self.stopping:
-                self._round()
+                self._round_guarded()
         except Stopped:
             pass
         finally:
@@ -137,12 +159,37 @@ class SinkRunner(Loop):
         self._is_done = is_done
         try:
             while not is_done():
-                self._round()
+                self._round_guarded()
         except Stopped:
             pass
         finally:
             self.hurry = False
             self._is_done = lambda: False
+
+    def _round_guarded(self) -> None:
+        """Do one round. What breaks in it is told, and costs no record: what was read is read again."""
+        whole = False
+        try:
+            self._round()
+            whole = True
+        except Stopped:
+            whole = True
+            raise
+        except Exception as error:
+            self.breaker.failed("broke", error)
+        finally:
+            if not whole:  # even when it ends this thread: another one is started
+                self._begin_anew()
+        if not whole:
+            self._pause()
+
+    def _begin_anew(self) -> None:
+        """Return to the cursor; the sink is made again, and learns from it how far it came."""
+        self._end()
+        self.leave()
+        self._close()
+        for source in self._sources:
+            source.forget()
 
     def _round(self) -> None:
         if self.renewed:
@@ -168,6 +215,7 @@ class SinkRunner(Loop):
         self._begin("connect")
         try:
             sink = self._make()
+            self._pulse = getattr(sink, "pulse", None)
             sink.connect()
             restore = getattr(sink, "restore", None)
             if restore is not None:
@@ -191,24 +239,23 @@ class SinkRunner(Loop):
         A sink that planned something before a crash gets all of that, whatever the limits are now.
         """
         limits = self._delivery.batch
-        frames = source.read(limits.max_records, limits.max_bytes)
+        most = int(min(limits.max_bytes, self._most_in_hand))
+        frames = source.read(limits.max_records, most)
         if not frames:
             return frames
         size = sum([len(frame.payload) for frame in frames])
         full_at = time.monotonic() + min(limits.max_age, source.patience)
-        while (
-            len(frames) < limits.max_records and size < limits.max_bytes and not (self.hurry or self.stopping)
-        ):
+        while len(frames) < limits.max_records and size < most and not (self.hurry or self.stopping):
             rest = full_at - time.monotonic()
             if rest <= 0 or self._must_go(source):
                 break
             self.idle(min(rest, _POLL))
-            more = source.read(limits.max_records - len(frames), limits.max_bytes - size)
+            more = source.read(limits.max_records - len(frames), most - size)
             size += sum([len(frame.payload) for frame in more])
             frames += more
         goes_on = getattr(self._sink, "goes_on", None)
         while goes_on is not None and goes_on(frames[-1].segment, frames[-1].seq):
-            more = source.read(limits.max_records, limits.max_bytes)
+            more = source.read(limits.max_records, most)
             if not more:
                 break
             frames += more
@@ -227,23 +274,38 @@ class SinkRunner(Loop):
 
     def _deliver(self, source: Source, frames: list[Frame]) -> None:
         self._note_beginning()
-        batch = Batch(frames, self._policies)
+        batch = self.batch = Batch(frames, self._policies)
         try:
             while batch.open:
                 self._send_next(batch)
+            self._acknowledge(source, batch, len(frames))
         except (Stopped, Recalled) as error:
-            settled = batch.settled_prefix()
-            if settled:
-                source.ack(frames[settled - 1], self._state())
+            self._acknowledge(source, batch, batch.settled_prefix())
             source.forget()
             if isinstance(error, Stopped):
                 raise
+        finally:
+            self.batch = None
+
+    def _acknowledge(self, source: Source, batch: Batch, number: int) -> None:
+        """Move the cursor behind so many records of the batch, when their dead letters are written.
+
+        Here they are counted: as stored or dead letter once each, however often the sink was handed them.
+        """
+        if not number:
             return
         state = self._state()
-        source.ack(frames[-1], state)
+        self._bury(batch, number)
+        stored, resent = batch.stored(number)
+        if stored:
+            count("stored", stored, sink=self.sink_name)
+        if resent:
+            count("resent", resent, sink=self.sink_name)
+        last = batch.frames[number - 1]
+        source.ack(last, state)
         if state is not None and source is not self._sources[0]:
             # The sink's own state lives in the cursor on disk, whatever the records came from.
-            self._sources[0].ack(frames[-1], state)
+            self._sources[0].ack(last, state)
 
     def _note_beginning(self) -> None:
         """Save the sink's state before its very first batch, so that a crash in it leaves nothing twice."""
@@ -258,7 +320,7 @@ class SinkRunner(Loop):
         pace: Pace | None = getattr(self._sink, "pace", None)
         if pace is not None:
             self._wait_for(pace)
-        if self.stopping:
+        if self.stopping or self._is_done():
             raise Stopped
         part = batch.open[0]
         most = (None if pace is None else pace.take) or len(part)
@@ -273,14 +335,14 @@ class SinkRunner(Loop):
         if self.recalled:
             self.leave()
             raise Recalled
-        again = batch.resent(part)
+        again = batch.send(part)
         if again:
             count("retries", sink=self.sink_name)
         began = self._begin("write")
         try:
             records = [batch.records[index] for index in part]
             self._plan(records)
-            answer = self._sink.write(records)
+            answer = read_answer(self._sink.write(records))
         except SinkUnavailable as error:
             self._end()
             self.breaker.failed("unavailable", error)
@@ -288,10 +350,11 @@ class SinkRunner(Loop):
             self._pause()
         except SinkRejected as error:
             self.breaker.answered()
-            self._isolate(batch, part, str(error), "rejected", tries=1)
+            self._isolate(batch, part, words_of(error), "rejected", tries=1)
         except Exception as error:  # the sink broke: on one of these records, most likely
             contain("sink", error)
-            self._isolate(batch, part, f"{type(error).__name__}: {error}", "failed", tries=_ALONE_TRIES)
+            reason = f"{type(error).__name__}: {words_of(error)}"
+            self._isolate(batch, part, reason, "failed", tries=_ALONE_TRIES)
         else:
             self._end()
             progress.note_write(self.sink_name, time.monotonic() - began)
@@ -319,32 +382,25 @@ class SinkRunner(Loop):
                 tells=True,
             )
 
-    def _settle(self, batch: Batch, part: list[int], answer: Answer | None, again: int) -> None:
-        stored, retry, known = part, [], 0
-        if answer is not None:
-            ids: dict[int, str] = {}
-            if answer.rejected or answer.retry:
-                ids = {index: batch.records[index].record_id for index in part}
-            rejected = [index for index in part if ids.get(index) in answer.rejected]
-            retry = [index for index in part if ids.get(index) in answer.retry and index not in rejected]
+    def _settle(self, batch: Batch, part: list[int], answer: Answer, again: int) -> None:
+        stored, retry = part, []
+        if answer.rejected or answer.retry:
+            ids = {index: batch.records[index].record_id for index in part}
+            rejected = [index for index in part if ids[index] in answer.rejected]
+            retry = [index for index in part if ids[index] in answer.retry and index not in rejected]
             out = {*rejected, *retry}
             stored = [index for index in part if index not in out]
-            if rejected:
-                self._bury(batch, [(index, answer.rejected[ids[index]], "rejected") for index in rejected])
-            known = answer.again
-            again = max(again, known)
+            for index in rejected:
+                batch.refuse(index, words_of(answer.rejected[ids[index]]), "rejected")
+        again = max(again, answer.again)
         if again:
             count("delivered_again", again, sink=self.sink_name)
-        letters = batch.close(part, stored)
-        if letters:
-            count("resent", letters, sink=self.sink_name)
-        if len(stored) > known:
-            count("stored", len(stored) - known, sink=self.sink_name)
+        batch.close(part, stored)
         if len(retry) < len(part):  # a sink that asks for all of them again has not answered yet
             self.breaker.answered()
         if retry:
             batch.open.insert(0, retry)
-            self.breaker.failed("retry")
+            self.breaker.failed("retry", why=words_of(answer.reason))
             self.leave()
             self._pause()
 
@@ -359,15 +415,22 @@ class SinkRunner(Loop):
             self.leave()
             self._pause(short=True)
             return
-        self._bury(batch, [(index, reason, status)])
+        batch.refuse(index, reason, status)
         batch.close(part, [])
 
-    def _bury(self, batch: Batch, dead: list[tuple[int, str, str]]) -> None:
-        for index, reason, status in dead:
-            lost = self._dead_letters.write([(batch.records[index], reason, status)])
+    def _bury(self, batch: Batch, number: int) -> None:
+        """Write the dead letters among the first so many records of a batch; what cannot be kept is lost."""
+        for index, (reason, status) in sorted(batch.letters.items()):
+            if index >= number:
+                break
+            record = batch.records[index]
+            try:
+                lost = self._dead_letters.write([(record, reason, status)])
+            except Exception as error:
+                contain("dead_letters", error)
+                lost = 1
             if lost:
-                self._losses.note("dead_letters", batch.records[index].level, lost, self.sink_name)
-            batch.settled.add(index)
+                self._losses.note("dead_letters", record.level, lost, self.sink_name)
 
     def _state(self) -> dict[str, Any] | None:
         given = getattr(self._sink, "cursor_state", None)
@@ -395,7 +458,7 @@ class SinkRunner(Loop):
         """
         until = time.monotonic() + self.breaker.pause(short=short)
         hurried = self.breaker.failed_at + max(_HURRIED_PAUSE, self.breaker.asked_for)
-        while not self.stopping:
+        while not self.stopping and not self._is_done():
             rest = until - time.monotonic()
             if self.hurry:
                 rest = min(rest, hurried - time.monotonic())

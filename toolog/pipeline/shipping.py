@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from toolog import sinks
 from toolog.counters import contain, count
 from toolog.errors import NotInstalled, SpoolError
 from toolog.expiry.local import with_file_limits
+from toolog.pipeline.arrivals import Arrivals
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
 from toolog.pipeline.letters import settle
@@ -31,7 +32,6 @@ from toolog.sinks import Delivery, Sink
 from toolog.sinks.file import FileSink
 from toolog.spool import Frame, ShipperLock, SpoolReader, ask_for_room, room_asked_for
 from toolog.spool.claims import Claim, read_claims, take_claims
-from toolog.spool.segment import SUFFIX
 
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
@@ -133,6 +133,8 @@ class Shipping:
 
     def _begin_to_ship(self) -> None:
         """Read again what another process may have left since: cursors, and dead letters on their way."""
+        if self.outlet.spool is not None:
+            self.outlet.spool.mend()
         for reader in self._readers:
             reader.reload()
         self._claims = take_claims(self.options.directory, self._sinks)
@@ -183,9 +185,9 @@ class Shipping:
             return False
         writer.seal()
         below = None if oldest else 10 * (levelno // 10)
-        with self._recall():
+        with self._recall(spare=True) as spared:
             need = max(self.options.max_size // 8, 1)
-            given = spool.drop_oldest(need, self._readers, below=below, last=self._claims)
+            given = spool.drop_oldest(need, self._readers, below=below, spare=spared, last=self._claims)
         for lost, number in given.frames.items():
             self._losses.note("spool_full", lost, number)
         if not given.freed:
@@ -204,21 +206,24 @@ class Shipping:
             self.outlet.salvage(self.passed)
 
     @contextmanager
-    def _recall(self) -> Iterator[None]:
+    def _recall(self, *, spare: bool = False) -> Iterator[set[str]]:
         """Take back what the runners have in hand, so that nothing is both given up and delivered.
 
-        A write that is under way is waited for, but not a hung one.
+        A write that is under way is waited for, but not for long, and not a hung one. ``spare``: a batch that
+        is being written all the same, or of which something is settled, stays in hand; its segments come out.
         """
         deadline = time.monotonic() + _RECALL
         for runner in self.runners:
             runner.paused = True
         while any(runner.in_sink for runner in self.runners) and time.monotonic() < deadline:
             time.sleep(_POLL)
+        kept = {runner: runner.pinned if spare else None for runner in self.runners}
         try:
-            yield
+            yield {frame.segment for batch in kept.values() if batch is not None for frame in batch.frames}
         finally:
-            for runner in self.runners:
-                runner.recalled = True
+            for runner, batch in kept.items():
+                # It may have another batch by now, which it read before.
+                runner.recalled = runner.recalled or batch is None or runner.batch is not batch
                 runner.paused = False
 
     # -- the sinks' threads
@@ -314,19 +319,10 @@ class Shipping:
         ``and_left``: also what dead processes left there. Where no thread runs, this one ships. Where another
         process ships there is nothing to wait for. False when the deadline (monotonic seconds) came.
         """
-        held_to = 0 if self._held.is_empty() else self._held.end
-        target = self.own_segments(and_left=and_left)
-
-        def has_arrived() -> bool:
-            nonlocal held_to
-            if held_to and not self._held.is_empty() and self._held.acked() < held_to:
-                return False
-            if held_to:  # the disk may have it by now
-                held_to = 0
-                target.update(self.own_segments(and_left=and_left))
-            return self._has_arrived(target)
-
-        is_done = _Once(has_arrived)
+        arrivals = Arrivals(
+            self.outlet, self._held, lambda: self.own_segments(and_left=and_left), self.passed
+        )
+        is_done = _Once(lambda: self._has_arrived(arrivals))
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
         try:
@@ -342,13 +338,13 @@ class Shipping:
                 runner.hurry = False
         return True
 
-    def _has_arrived(self, target: dict[str, int]) -> bool:
+    def _has_arrived(self, arrivals: Arrivals) -> bool:
+        if not arrivals.left_memory:
+            return False
         if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
             return self._other_ships or self.outlet.spool is None
-        for name in list(target):
-            if self.passed(name) >= target[name] or not (self.options.directory / (name + SUFFIX)).exists():
-                del target[name]
-        return not target
+        with self._readers[0].hold() if self._readers else nullcontext():  # nothing is given up meanwhile
+            return arrivals.left_disk()
 
     def passed(self, name: str) -> int:
         """Return up to which byte of a segment every sink has acknowledged."""

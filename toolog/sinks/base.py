@@ -12,7 +12,8 @@ A sink writes batches of sealed (sanitized, serialized) records somewhere. It ha
 Some more are optional: a sink that must know at its next start how far it came gives ``cursor_state()``
 (plain data, saved with the spool's cursor after each acknowledged batch) and takes it back in
 ``restore(state)``, which is called once, after ``connect()`` and before the first ``write``. A sink whose
-target may ask it to slow down has a ``pace`` (:class:`Pace`).
+target may ask it to slow down has a ``pace`` (:class:`Pace`). One whose ``connect`` or ``write`` is more than
+one request has a ``pulse`` (:class:`Pulse`), else all of them together have the time of its ``timeout``.
 
 So is a pair for a sink that must make the very same thing of the same records, whoever repeats it after a
 crash: ``plan(batch)`` decides what ``write(batch)`` will make, and answers whether ``cursor_state()`` must be
@@ -24,6 +25,7 @@ A sink runs in a thread of its own and is never called by two threads at once.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -130,11 +132,13 @@ class Answer:
 
     ``rejected``: record_id -> reason, never to be tried again. ``retry``: record_ids to be tried again later.
     ``again``: how many had been stored before and were recognized (delivered twice, stored once).
+    ``reason``: why those in ``retry`` could not be stored now; it is told to people and quotes no record.
     """
 
     rejected: Mapping[str, str] = field(default_factory=dict)
     retry: AbstractSet[str] = frozenset()
     again: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +198,33 @@ class Pace(Protocol):
         """Return for how many seconds the sink should be left alone."""
 
 
+class Pulse:
+    """A sink's signs of life: a ``connect`` or ``write`` hangs when none came for longer than the timeout.
+
+    ``last``: when the last one came (monotonic seconds), and how many seconds the next may take (None: the
+    sink's ``timeout``).
+    """
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last: tuple[float, float | None] = (0.0, None)
+
+    def beat(self, timeout: float | None = None) -> None:
+        """Say that the sink gets on: before each request, and whenever a long one has made headway.
+
+        ``timeout``: the seconds until which the next sign may be awaited, where the sink's own are too few.
+        Any thread may call it; it takes no lock and never raises.
+        """
+        self.last = (time.monotonic(), timeout)
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """How a sink wants to be served: the options every sink takes, with the sink's own defaults filled in.
 
-    ``batch`` limits, ``timeout`` in seconds for one write, ``max_backoff`` in seconds between two tries.
+    ``batch`` limits, ``timeout`` in seconds until a call into it hangs (see `Pulse`), ``max_backoff`` in
+    seconds between two tries.
     """
 
     batch: BatchLimits

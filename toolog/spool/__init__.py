@@ -97,7 +97,7 @@ from toolog.spool.cursor import Cursor, Mark
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
-from toolog.spool.overflow import GivenUp
+from toolog.spool.overflow import GivenUp, successors
 from toolog.spool.reader import SpoolReader
 from toolog.spool.room import ask_for_room, room_asked_for
 from toolog.spool.segment import SegmentName, addressee
@@ -119,4 +119,5 @@ __all__ = [
     "iter_frames",
     "pending",
     "room_asked_for",
+    "successors",
 ]

@@ -6,7 +6,7 @@ Its directory, who ships from it, what can be deleted, and what is given up when
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +16,7 @@ from toolog.ownership import hand_over
 from toolog.spool import segment
 from toolog.spool.cursor import Cursor, load_all, reserve
 from toolog.spool.locks import ShipperLock
-from toolog.spool.overflow import GivenUp, make_room
+from toolog.spool.overflow import GivenUp, make_room, mend
 from toolog.spool.reader import SpoolReader
 from toolog.spool.writer import MAX_SIZE, SEGMENT_SIZE, SpoolWriter
 
@@ -143,6 +143,13 @@ class Spool:
                     pass
         return gone
 
+    def mend(self) -> int:
+        """Undo what a process left half done that died while it made room; return how many segments went.
+
+        Only the holder of the shipper's lock may do so, before its readers read.
+        """
+        return mend(self.directory)
+
     def drop_oldest(
         self,
         need: int,
@@ -150,14 +157,16 @@ class Spool:
         *,
         below: int | None = None,
         last: Sequence[SpoolReader] = (),
+        spare: Collection[str] = (),
     ) -> GivenUp:
         """Give up records to free ``need`` bytes, and return exactly what was given up.
 
         Lowest level first, and the oldest first within a level; with ``below``, only levels under that
-        number, even if that is not enough. What every reader has acknowledged costs nothing and goes first.
+        number, even if that is not enough; never from the segments in ``spare``, of which something is on its
+        way into a sink. What every reader has acknowledged costs nothing and goes first.
         Only the holder of the shipper's lock may do so, with the readers of all sinks. Only complete segments
         are touched: seal the writer to have its current one looked at. Reads all complete segments, so ask
         for a good part of the bound at once. ``last``: the claims of sinks that nobody serves; what only
         these need goes before all else.
         """
-        return make_room(self.directory, need, readers, below=below, last=last)
+        return make_room(self.directory, need, readers, below=below, spare=spare, last=last)

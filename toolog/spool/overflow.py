@@ -3,8 +3,11 @@ them.
 
 Only complete segments are looked at; whoever wants the own live one to count seals it before. Of a segment
 that loses some of its records, the rest is carried over to a new segment in its place, together with how far
-each sink has acknowledged it. So nothing that one sink has already is sent to it again, apart from what is in
-flight at that moment.
+each sink has acknowledged it. So nothing that one sink has already is sent to it again. What is in flight is
+the caller's to know, who names the segments to spare.
+
+The new segment is there before the old one is deleted. Who dies in between leaves both: whoever ships next
+deletes the copy (`mend`), as nothing was told of having been given up yet.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -60,6 +63,7 @@ def make_room(
     *,
     below: int | None = None,
     last: Sequence[SpoolReader] = (),
+    spare: Collection[str] = (),
 ) -> GivenUp:
     """Free ``need`` bytes in a spool, and return what that cost; see ``Spool.drop_oldest``."""
     served = readers
@@ -73,7 +77,8 @@ def make_room(
         stocks = [
             _stock(directory, name, readers, served)
             for name in segment.listing(directory)
-            if segment.final_size(directory / (name + segment.SUFFIX))[0]
+            if name not in spare
+            and segment.final_size(directory / (name + segment.SUFFIX))[0]
             and any(reader.passed(name) < segment.FOREIGN for reader in readers)
         ]
         for stock in _plan(stocks, need, below):
@@ -147,12 +152,17 @@ def _carry_out(
         for reader in needed_by:
             lost_by[reader.cursor.sink][frame.levelno] += 1
     size = 0
+    copy: segment.Segment | None = None
     try:
         if kept:
-            size = _carry_over(directory, stock.name, kept, readers)
+            copy, size = _carry_over(directory, stock.name, kept, readers)
+            os.fdatasync(copy.fd)
         os.unlink(directory / (stock.name + segment.SUFFIX))
-    except OSError:
-        return  # no room to carry anything over, or no right to delete: this segment stays as it is
+    except OSError:  # no room to carry anything over, or no right to delete: this segment stays as it is
+        if copy is not None:
+            with suppress(OSError):
+                os.unlink(copy.path)
+        return
     done.segments += 1
     done.freed += stock.size - size
     done.carried += len(kept)
@@ -161,8 +171,10 @@ def _carry_out(
         done.by_sink[sink] += counts
 
 
-def _carry_over(directory: Path, old: str, kept: Sequence[Frame], readers: Sequence[SpoolReader]) -> int:
-    """Write frames to a new segment that is read in the old one's place; return its size."""
+def _carry_over(
+    directory: Path, old: str, kept: Sequence[Frame], readers: Sequence[SpoolReader]
+) -> tuple[segment.Segment, int]:
+    """Write frames to a new segment that is read in the old one's place; return it and its size."""
     name = replace(segment.SegmentName.parse(old), random=secrets.token_hex(6))
     text = str(name)
     salt = salt_of(text)
@@ -179,6 +191,50 @@ def _carry_over(directory: Path, old: str, kept: Sequence[Frame], readers: Seque
     # The marks first: if the process dies before the segment is there, they mean nothing.
     for reader in readers:
         reader.carry_over(old, text, marks.get(reader))
-    created = segment.create(directory, name, b"".join(parts))
-    os.fdatasync(created.fd)
-    return at
+    return segment.create(directory, name, b"".join(parts)), at
+
+
+def successors(directory: Path, name: str) -> dict[str, int]:
+    """Return the segments, and their sizes, to which the records of one that is gone were carried over."""
+    mine = segment.origin(name)
+    try:
+        listed = segment.listing(directory)
+    except OSError:
+        return {}
+    return {other: size for other, size in listed.items() if other != name and segment.origin(other) == mine}
+
+
+def mend(directory: Path) -> int:
+    """Delete the copies that were made by processes which died before they deleted the original.
+
+    Returns how many. Only the holder of the shipper's lock may do so, before anything is read.
+    """
+    gone = 0
+    by_origin: dict[tuple[str, ...], list[str]] = {}
+    try:
+        listed = segment.listing(directory)
+    except OSError:
+        return 0
+    for name in listed:
+        by_origin.setdefault(segment.origin(name), []).append(name)
+    for names in by_origin.values():
+        for name in names:
+            if any(_is_copy(directory, name, other) for other in names if other != name):
+                with suppress(OSError):
+                    os.unlink(directory / (name + segment.SUFFIX))
+                    gone += 1
+    return gone
+
+
+def _is_copy(directory: Path, name: str, other: str) -> bool:
+    """Whether all records of a complete segment stand in another one that has more of them.
+
+    The name alone does not tell: two writers of one process may begin in the same microsecond.
+    """
+    if not all(segment.final_size(directory / (one + segment.SUFFIX))[0] for one in (name, other)):
+        return False
+    mine, others = (
+        {(frame.seq, frame.levelno, frame.payload) for frame in frames_of(directory, one, Mark(0))}
+        for one in (name, other)
+    )
+    return mine < others

@@ -137,6 +137,15 @@ def boot_id() -> str:
         return ""
 
 
+def origin(name: str) -> tuple[str, ...]:
+    """Return what stays of a segment's name when its records are carried over to a new one in its place.
+
+    Raises ValueError when it is no such name.
+    """
+    facts = SegmentName.parse(name)
+    return facts.stamp, facts.host, str(facts.pid), str(facts.number), facts.to
+
+
 class Segment:
     """A segment that this process appends to.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from toolog.counters import contain
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
-from toolog.sinks.base import Answer, Batch, BatchLimits, SinkRecord
+from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse, SinkRecord
 from toolog.sinks.s3 import faults, names, objects
 from toolog.sinks.s3.bounds import Ledger, Share
 from toolog.sinks.s3.clients import check_client, connect_s3
@@ -77,6 +77,7 @@ class S3Sink:
             sse=sse, kms_key_id=kms_key_id, tags=tags, where=where,
         )  # fmt: skip
         check_client(where)
+        self.pulse = Pulse()
         self._connected = False
         self._client: Any = None
         self._ledger = Ledger()
@@ -273,6 +274,7 @@ class S3Sink:
         if self._client is None:
             access = dataclasses.replace(self._access, timeout=self._access.timeout + self._more_time)
             self._client = connect_s3(access, f"sink {self.name!r}")
+        self.pulse.beat(self._access.timeout + self._more_time)
         try:
             return getattr(self._client, method)(Bucket=self._access.bucket, **arguments)
         except Exception as error:

@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from toolog.counters import contain
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
-from toolog.sinks.base import Answer, Batch, BatchLimits
+from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
 from toolog.sinks.search.bulk import LONGEST_ID, Bulk, Line, Outcome
 from toolog.sinks.search.clients import check_client, connect_search
 from toolog.sinks.search.document import LEAF_BYTES, encode
@@ -73,6 +72,7 @@ class ElasticsearchSink:
         self.options = SearchOptions.from_table(table, where)
         self.timeout = self.options.timeout
         self.pace = Pace()
+        self.pulse = Pulse()
         self._wire: Wire | None = None
         self._bulk: Bulk | None = None
         self._open = False
@@ -97,12 +97,11 @@ class ElasticsearchSink:
         outcome = self._send(batch)
         if isinstance(outcome.trouble, SinkDenied):
             self._part()
-        if outcome.trouble is not None:
-            if not outcome.stored and not outcome.rejected:
-                raise outcome.trouble
-            contain(f"sink {self.name}: some records wait", outcome.trouble, told=str(outcome.trouble))
+        if outcome.trouble is not None and not outcome.stored and not outcome.rejected:
+            raise outcome.trouble
         if outcome.rejected or outcome.retry or outcome.again:
-            return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again)
+            reason = "" if outcome.trouble is None else str(outcome.trouble)
+            return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again, reason)
         return None
 
     def close(self) -> None:
@@ -113,7 +112,7 @@ class ElasticsearchSink:
     # -- the server ------------------------------------------------------------------------------------------
 
     def _reach(self) -> None:
-        wire = Wire(connect_search(self.options), self.options)
+        wire = Wire(connect_search(self.options), self.options, self.pulse)
         try:
             server = look_at(wire, self.options)
             install_template(wire, server, self.options)

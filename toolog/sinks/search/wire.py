@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks.base import Pulse
 from toolog.sinks.search.options import SearchOptions
 
 JSON = "application/json"
@@ -27,12 +28,13 @@ class Reply(NamedTuple):
 class Wire:
     """A client that answers every status alike and raises only when there is no answer.
 
-    ``client`` is what ``connect_search`` makes of ``options``.
+    ``client`` is what ``connect_search`` makes of ``options``; ``pulse`` beats before each request.
     """
 
-    def __init__(self, client: Any, options: SearchOptions) -> None:
+    def __init__(self, client: Any, options: SearchOptions, pulse: Pulse | None = None) -> None:
         self._client = client
         self._options = options
+        self._pulse = Pulse() if pulse is None else pulse
 
     def request(
         self,
@@ -53,6 +55,7 @@ class Wire:
             headers["content-type"] = content_type
         send = self._client.transport if self._options.dialect == "opensearch" else self._client
         for _ in range(2):
+            self._pulse.beat()
             try:
                 answer = send.perform_request(
                     method, path, params=dict(params or {}), headers=headers, body=body

@@ -1,0 +1,47 @@
+"""What a sink answered, checked: a sink may be anybody's, and what it returns decides what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+from toolog.errors import SinkUnavailable
+from toolog.sinks.base import Answer
+
+_STORED = Answer()
+
+
+def read_answer(given: object) -> Answer:
+    """Return what a sink's ``write`` returned as an Answer: None says that all is stored.
+
+    Raises SinkUnavailable for what is no answer. Nobody knows then what is stored, and it is the sink's fault
+    and not the records': they are kept, and come again.
+    """
+    if given is None:
+        return _STORED
+    if not isinstance(given, Answer):
+        raise _no_answer(f"write returned {_kind(given)}; None (all is stored) or an Answer is right")
+    if not isinstance(given.rejected, Mapping):
+        raise _no_answer(f"rejected is {_kind(given.rejected)}, not a mapping of record_id to reason")
+    if not isinstance(given.retry, AbstractSet):
+        raise _no_answer(f"retry is {_kind(given.retry)}, not a set of record_ids")
+    if isinstance(given.again, bool) or not isinstance(given.again, int) or given.again < 0:
+        raise _no_answer(f"again is {_kind(given.again)}, not a number from 0 on")
+    return given
+
+
+def words_of(said: object) -> str:
+    """Return what a sink said (a reason, an error) as text that every encoding can hold. Never raises."""
+    try:
+        text = said if isinstance(said, str) else str(said)
+    except Exception:
+        text = f"{type(said).__name__}, which cannot be shown"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _no_answer(what: str) -> SinkUnavailable:
+    return SinkUnavailable(f"the sink answered something that is no answer: {what}", tells=True)
+
+
+def _kind(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
