@@ -153,14 +153,17 @@ def test_retry_for_a_sink_that_nobody_ships_to_is_refused(refused: Shell) -> Non
 
 def test_retry_keeps_to_the_bound_of_the_configuration(refused: Shell) -> None:
     """--config also says how large the spool may be, and where it is."""
+    box = DeadLetters(lambda: Spool(refused.folder / "spool").dead_letters("search"), "search", 1 << 20)
+    document = {"record_id": "a3", "event": "log", "level": "ERROR", "message": "x" * 70_000}
+    box.write([(SinkRecord(ormsgpack.packb(document), level=40), "too large", "rejected")])
     (refused.folder / "small.toml").write_text(
-        'spool = { path = "spool", max_size = "1 KiB" }\n'
+        'spool = { path = "spool", max_size = "64 KiB" }\n'
         'sinks.search = { type = "memory" }\nsinks.archive = { type = "memory" }\n'
     )
     done = refused("dead-letters", "retry", "--config", "small.toml")
     assert done.code == 2
-    assert "below its bound of 1024" in done.err
-    assert len(ids_left(refused)) == 3
+    assert "below its bound of 65536" in done.err
+    assert "a3" in ids_left(refused)
 
 
 def test_drop_leaves_what_is_on_hold(bare_shell: Shell) -> None:
@@ -179,12 +182,17 @@ def test_drop_leaves_what_is_on_hold(bare_shell: Shell) -> None:
     assert done.rows == [{"dropped": 0, "held": 1}]
 
 
-def test_a_torn_last_line_swallows_no_letter(bare_shell: Shell) -> None:
-    """What is written behind a line without an end stands on a line of its own."""
+def test_a_torn_last_line_swallows_no_letter(bare_shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written behind a line without an end stands on a line of its own, and is on the disk when the
+    durability asks for that.
+    """
+    synced: list[int] = []
+    monkeypatch.setattr("toolog.pipeline.dead_letters.os.fdatasync", synced.append)
     box = Spool(bare_shell.folder / "spool").dead_letters("search")
     box.write_bytes(b'{"sink":"search","reas')
     letters = DeadLetters(lambda: box, "search", 1 << 20, sync=True)
     document = ormsgpack.packb({"record_id": "a1", "event": "log", "level": "ERROR"})
     assert letters.write([(SinkRecord(document, level=40), "refused", "rejected")]) == 0
     assert ids_left(bare_shell) == ["a1"]
+    assert len(synced) == 1
     assert box.read_bytes().startswith(b'{"sink":"search","reas\n{')

@@ -219,7 +219,9 @@ class Shipping:
             time.sleep(_POLL)
         kept = {runner: runner.pinned if spare else None for runner in self.runners}
         try:
-            yield {frame.segment for batch in kept.values() if batch is not None for frame in batch.frames}
+            others = [runner.batch for runner in self._before if spare and runner.alive]
+            batches = [batch for batch in (*kept.values(), *others) if batch is not None]
+            yield {frame.segment for batch in batches for frame in batch.frames}
         finally:
             for runner, batch in kept.items():
                 # It may have another batch by now, which it read before.
