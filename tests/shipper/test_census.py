@@ -77,7 +77,9 @@ def test_asking_again_reads_only_what_changed(tmp_path: Path, monkeypatch: pytes
     writer = spool.writer()
     for _ in range(50):
         writer.append_many([(20, 0, b"x" * 1000)] * 100)
-    options = Options(tmp_path / "spool", {"out": {"type": "memory"}}, Policies({}, ["out"]), ship="none")
+    options = Options(
+        tmp_path / "spool", {"out": {"type": "memory"}}, Policies.from_config({}, ["out"]), ship="none"
+    )
     pipeline = Pipeline(options)
     read = 0
     pread = os.pread

@@ -77,7 +77,6 @@ def command(
       toolog ship /var/spool/toolog --config /etc/toolog.toml --metrics 9464
       toolog ship .toolog/spool --once --timeout '5 min'
     """
-    hangups = _Hangups()  # before all else: by default this signal ends a process
     from toolog.shipper import Shipper
     from toolog.shipper import metrics as figures
     from toolog.shipper.config import read_options
@@ -99,6 +98,7 @@ def command(
         return _forget(forget, read_options(directory, config), as_json)
     patience = None if timeout is None else parse_duration(timeout, "--timeout")
     address = None if metrics is None else figures.parse_address(metrics)
+    hangups = _Hangups()  # `main` has it ignored until here; from now on it counts
     output = Output(as_json=as_json)
     shipper = Shipper(partial(read_options, directory, config), output.tell, once=once, patience=patience)
     with _signals(shipper, output, hangups), _troubles(output):

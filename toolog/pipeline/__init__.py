@@ -415,8 +415,8 @@ class Pipeline:
         """Return how many records each sink has still to acknowledge; what waits in the queue is in no spool
         yet.
 
-        Also sinks that this pipeline does not serve, if the spool holds something for them. ``stop`` is asked
-        meanwhile: when it says yes, the figures are those of what was counted so far.
+        Also sinks that this pipeline ships to no more, if the spool holds something for them. ``stop`` is
+        asked meanwhile: when it says yes, the figures are those of what was counted so far.
         """
         return self.shipping.pending(stop)
 

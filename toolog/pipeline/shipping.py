@@ -31,7 +31,7 @@ from toolog.pipeline.runner import SinkRunner
 from toolog.sinks import Delivery, Sink
 from toolog.sinks.file import FileSink
 from toolog.spool import Frame, ShipperLock, SpoolReader, ask_for_room, room_asked_for
-from toolog.spool.claims import Claim, read_claims, take_claims
+from toolog.spool.claims import Claim, take_claims
 
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
@@ -74,6 +74,7 @@ class Shipping:
         self._awaited: set[str] = set()
         self._successor: Shipping | None = None
         self._lock: ShipperLock | None = None
+        self._was_shipper = False  # at the end
         self._ready = False  # the lock is ours, and the cursors were read since
         self._other_ships = False
         self._lock_at = 0.0
@@ -124,6 +125,8 @@ class Shipping:
             if self._lock is None:
                 self._lock = self.outlet.spool.shipper_lock()
             self._other_ships = not self._lock.try_acquire()
+            if self._other_ships:
+                self._claims = []  # the other one has its own
         except SpoolError as error:
             if self.options.directory.is_dir():  # else somebody deleted it: then nothing is to be shipped
                 contain("lock", error, told=str(error))
@@ -355,15 +358,13 @@ class Shipping:
     def pending(self, stop: Callable[[], bool] = lambda: False) -> dict[str, int]:
         """Return how many records each sink has still to acknowledge, held ones included.
 
-        Among them are sinks that nobody serves, where the spool holds something for them. ``stop``: see
+        Whoever ships counts what waits for sinks that it does not serve among them. ``stop``: see
         `SpoolReader.pending`.
         """
         found: dict[str, int] = {}
-        if self.is_shipper and self.runners:
-            claims = self._claims
+        if self.runners and (self.is_shipper or self._was_shipper):
             readers = dict(zip(self._sinks, self._readers, strict=False))
         else:
-            claims = read_claims(self.options.directory, self._sinks)
             readers = self._counting
             for name in self._sinks:
                 if name not in readers:
@@ -372,7 +373,7 @@ class Shipping:
         held = dict(zip(self._sinks, [reader.pending() for reader in self._held.readers], strict=False))
         for name, reader in readers.items():
             found[name] = reader.pending(stop) + held.get(name, len(self._held.frames))
-        for claim in claims:
+        for claim in self._claims:
             number = claim.pending(stop)
             if number:
                 found[claim.sink] = number
@@ -397,6 +398,7 @@ class Shipping:
                 for reader in self._readers:
                     reader.settle()
                 self._retire()
+            self._was_shipper = self.is_shipper
             self._ready = False
             self._lock.release()
             self._other_ships = True  # whoever comes next
