@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import ormsgpack
 import pytest
 
 from tests.cli.conftest import Shell
@@ -21,6 +22,8 @@ from tests.cli.shippers import (
     write,
 )
 from tests.pipeline.programs import arrived, waiting
+from toolog.sinks.base import SinkRecord
+from toolog.sinks.file import FileSink
 from toolog.spool import Spool
 
 ONE = '[sinks.out]\ntype = "file"\npath = "out.jsonl"\nbatch = { max_age = 0.01 }\n'
@@ -280,3 +283,19 @@ def test_last_words_do_not_add_up_sinks(folder: Path) -> None:
     assert "stored: 5 for out, 5 for store; left in the spool: nothing" in done.stdout
     assert "10" not in done.stdout.split("spool to")[1].replace(":10", "")
     assert len(stored(folder)) == 5
+
+
+@ROOT
+def test_rotation_by_root_keeps_the_owner(folder: Path) -> None:
+    """The new file and the packed old one belong to whom the old one did, also in a folder of root's."""
+    file = folder / "out.jsonl"
+    file.write_bytes(b"{}\n")
+    os.chown(file, 12345, 12346)
+    sink = FileSink(path=file, max_size=1, compress=True)
+    sink.connect()
+    for _ in range(3):
+        sink.write([SinkRecord(ormsgpack.packb({"event": "log"}), level=20)])
+    sink.close()
+    files = list(folder.glob("out*"))
+    assert len(files) >= 3
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in files} == {(12345, 12346)}
