@@ -5,15 +5,20 @@ The lowest levels go first, everything that goes is told, nothing else goes.
 
 from __future__ import annotations
 
+import gc
+import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolog.spool import Frame, Spool, SpoolReader, iter_frames
+from toolog.spool import Frame, SegmentName, Spool, SpoolReader, iter_frames, pending
+from toolog.spool.frame import build, salt_of
+from toolog.spool.segment import create
 
 Drain = Callable[[SpoolReader], list[Frame]]
 DEBUG, INFO, ERROR = 10, 20, 40
@@ -204,3 +209,82 @@ def test_given_up_and_delivered_are_together_what_was_needed(
             done.frames
         )
         assert min(done.frames) <= min(held, default=ERROR)
+
+
+def test_an_original_that_cannot_be_deleted_leaves_no_copy(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, drain: Drain
+) -> None:
+    """Where the segment cannot be deleted, what was carried over of it goes: each record stays once."""
+    spool = Spool(directory)
+    fill(spool, [DEBUG, ERROR] * 5)
+    (original,) = directory.glob("*.seg")
+    unlink = os.unlink
+
+    def refuse(path: Path) -> None:
+        if path == original:
+            raise PermissionError(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    reader = spool.reader("s")
+    assert spool.drop_oldest(10**9, [reader], below=ERROR).frames == Counter()
+    assert list(directory.glob("*.seg")) == [original]
+    assert numbers(drain(reader)) == list(range(10))
+
+
+def test_what_is_spared_is_not_given_up(directory: Path) -> None:
+    """Of the segments that are named nothing goes, whatever the need."""
+    spool = Spool(directory)
+    fill(spool, [DEBUG] * 30)
+    first, second, third = [one.name for one in spool.segments()]
+    done = spool.drop_oldest(10**9, [spool.reader("s")], spare={first, third})
+    assert done.frames == Counter({DEBUG: 10})
+    assert [one.name for one in spool.segments()] == [first, third]
+    assert second not in {frame.segment for frame in iter_frames(directory)}
+
+
+class Death(BaseException):
+    """Stands for the end of the process."""
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    levels=st.lists(st.sampled_from([DEBUG, INFO, ERROR]), min_size=1, max_size=40), taken=st.integers(0, 40)
+)
+def test_mending_undoes_a_death_between_copy_and_deletion(
+    tmp_path_factory: pytest.TempPathFactory, levels: list[int], taken: int
+) -> None:
+    """After a death in the middle of making room, mending leaves what the sink needs, each record once."""
+    spool = Spool(tmp_path_factory.mktemp("spool"))
+    fill(spool, levels)
+    reader = spool.reader("s")
+    if taken and (frames := reader.read(max_records=taken)):
+        reader.ack(frames[-1])
+    needed = numbers(list(pending(spool.directory, "s")))
+
+    def die(path: Path) -> None:
+        raise Death
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "unlink", die)
+        with suppress(Death):
+            spool.drop_oldest(10**9, [reader], below=ERROR)
+    gc.collect()  # the copy's descriptor is closed, as by the end of a process
+    again = Spool(spool.directory)
+    again.mend()
+    fresh = again.reader("s")
+    left = numbers(fresh.read(max_records=1000))
+    assert left == needed
+    assert again.mend() == 0
+
+
+def test_segments_that_began_in_the_same_moment_are_no_copies(directory: Path) -> None:
+    """Two writers of one process may begin in the same microsecond: both segments stay."""
+    spool = Spool(directory)
+    for random, data in (("a" * 12, b"one"), ("b" * 12, b"two")):
+        name = SegmentName("20260101T000000000000Z", "host", 1, random, 1)
+        salt = salt_of(str(name))
+        create(directory, name, build(salt, 1, DEBUG, 1, data, 0))
+    gc.collect()
+    assert spool.mend() == 0
+    assert sorted(frame.payload for frame in iter_frames(directory)) == [b"one", b"two"]

@@ -36,13 +36,12 @@ from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
+from toolog.pipeline.watch import Watch
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Pace, Pulse, Sink, SinkRecord
+from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
-_OVERDUE = 0.5
-"""Seconds over its timeout after which a call is called hung: a client that keeps its own timeout is not."""
 _POLL = 0.05
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
@@ -101,9 +100,7 @@ class SinkRunner(Loop):
         self._purge_latest = time.monotonic() + purge_every
         self._sink: Sink | None = None
         self._is_done: Callable[[], bool] = lambda: False
-        self._call = ""  # what is being asked of the sink now, and since when
-        self._called_at = 0.0
-        self._pulse: Pulse | None = None  # the signs of life of the sink that is being called
+        self._watch = Watch(self.breaker, delivery.timeout)
 
     @property
     def breaker_open(self) -> bool:
@@ -126,20 +123,8 @@ class SinkRunner(Loop):
 
     def check(self) -> None:
         """Notice a call into the sink that has been running for too long; counted and told once for each."""
-        call, began, pulse = self._call, self._called_at, self._pulse
-        if not call or not self.alive:
-            return
-        since, timeout = began, self._delivery.timeout
-        if pulse is not None and pulse.last[0] >= began:
-            since, longer = pulse.last
-            timeout = timeout if longer is None else longer
-        seconds = time.monotonic() - since
-        if seconds <= timeout + _OVERDUE:
-            self.breaker.returned()  # or gave a sign of life after all
-        elif not self.breaker.hung and self._called_at == began:
-            self.breaker.overdue(call, seconds, timeout)
-        if not self._call:  # it returned meanwhile
-            self.breaker.returned()
+        if self.alive:
+            self._watch.check()
 
     # -- the loop
 
@@ -185,7 +170,7 @@ class SinkRunner(Loop):
 
     def _begin_anew(self) -> None:
         """Return to the cursor; the sink is made again, and learns from it how far it came."""
-        self._end()
+        self._watch.end()
         self.leave()
         self._close()
         for source in self._sources:
@@ -212,10 +197,10 @@ class SinkRunner(Loop):
     def _connect(self) -> bool:
         sink: Sink | None = None
         self.enter()
-        self._begin("connect")
+        self._watch.begin("connect")
         try:
             sink = self._make()
-            self._pulse = getattr(sink, "pulse", None)
+            self._watch.pulse = getattr(sink, "pulse", None)
             sink.connect()
             restore = getattr(sink, "restore", None)
             if restore is not None:
@@ -227,7 +212,7 @@ class SinkRunner(Loop):
         else:
             self._sink = sink
         finally:
-            self._end()
+            self._watch.end()
             self.leave()
         if self._sink is None:
             self._pause()
@@ -338,13 +323,13 @@ class SinkRunner(Loop):
         again = batch.send(part)
         if again:
             count("retries", sink=self.sink_name)
-        began = self._begin("write")
+        began = self._watch.begin("write")
         try:
             records = [batch.records[index] for index in part]
             self._plan(records)
             answer = read_answer(self._sink.write(records))
         except SinkUnavailable as error:
-            self._end()
+            self._watch.end()
             self.breaker.failed("unavailable", error)
             self.leave()
             self._pause()
@@ -356,11 +341,11 @@ class SinkRunner(Loop):
             reason = f"{type(error).__name__}: {words_of(error)}"
             self._isolate(batch, part, reason, "failed", tries=_ALONE_TRIES)
         else:
-            self._end()
+            self._watch.end()
             progress.note_write(self.sink_name, time.monotonic() - began)
             self._settle(batch, part, answer, again)
         finally:
-            self._end()
+            self._watch.end()
             self.leave()
 
     def _wait_for(self, pace: Pace) -> None:
@@ -440,17 +425,6 @@ class SinkRunner(Loop):
         return state
 
     # -- trouble
-
-    def _begin(self, call: str) -> float:
-        """Note that the sink is being called; return the time (monotonic seconds)."""
-        self._called_at = time.monotonic()
-        self._call = call
-        return self._called_at
-
-    def _end(self) -> None:
-        """Note that the call returned."""
-        self._call = ""
-        self.breaker.returned()
 
     def _pause(self, *, short: bool = False) -> None:
         """Wait before the next try; no longer than a moment while somebody flushes, unless the sink asked us
