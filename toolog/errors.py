@@ -27,7 +27,7 @@ application. Everything else is contained and counted (see ``counters.contain``)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class ToologError(Exception):
@@ -130,6 +130,24 @@ class SinkDenied(SinkUnavailable):
 
 class SinkRejected(SinkError):
     """The sink refuses these records for good: they go to the dead letters."""
+
+
+def shown(value: object) -> str:
+    """Return a wrong value as an error may show it: a table or list only by its kind, for secrets may stand
+    in it.
+    """
+    if value is None or isinstance(value, (str, int, float)):
+        return repr(value)
+    return kind_of(value)
+
+
+def kind_of(value: object) -> str:
+    """Return what kind of value something is, in words."""
+    kinds = ((str, "a text"), (bool, "true or false"), ((int, float), "a number"), (Mapping, "a table"))
+    for kind, words in (*kinds, ((list, tuple), "a list")):
+        if isinstance(value, kind):
+            return words
+    return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:

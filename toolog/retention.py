@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
 from toolog.levels import NAMES, parse_level
 from toolog.units import parse_duration
 
@@ -136,13 +136,13 @@ def _is_within(policy: Policy, low: int, high: int | None) -> bool:
 
 def _policy(name: str, number: int, table: object, sinks: Collection[str], where: str) -> Policy:
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{where} is a table of {{sinks, keep}}, not {table!r}")
+        raise ConfigError(f"{where} is a table of {{sinks, keep}}, not {kind_of(table)}")
     for key in table:
         if key not in _KEYS:
             raise unknown_key(key, _KEYS, where)
     wanted = table["sinks"] if "sinks" in table else list(sinks)
     if isinstance(wanted, str) or not isinstance(wanted, (list, tuple)):
-        raise ConfigError(f"sinks of {where} is a list of sink names, not {wanted!r}")
+        raise ConfigError(f"sinks of {where} is a list of sink names, not {shown(wanted)}")
     for sink in wanted:
         if sink not in sinks:
             guess = nearest(str(sink), sinks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from toolog.errors import ConfigError
+from toolog.errors import ConfigError, shown
 
 _SIZES = {
     "": 1, "b": 1, "byte": 1, "bytes": 1,
@@ -34,14 +34,14 @@ def _parse(
     value: object, units: dict[str, float] | dict[str, int], where: str, what: str, example: str
 ) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ConfigError(f"{where}: {value!r} is no {what}; write for example {example}")
+        raise ConfigError(f"{where}: {shown(value)} is no {what}; write for example {example}")
     try:
         number, unit = _split(value) if isinstance(value, str) else (float(value), "")
         result = number * units[unit]
     except (ValueError, KeyError):
-        raise ConfigError(f"{where}: {value!r} is no {what}; write for example {example}") from None
+        raise ConfigError(f"{where}: {shown(value)} is no {what}; write for example {example}") from None
     if not math.isfinite(result) or result < 0:
-        raise ConfigError(f"{where}: a {what} is a finite number, zero or more, not {value!r}")
+        raise ConfigError(f"{where}: a {what} is a finite number, zero or more, not {shown(value)}")
     return result
 
 

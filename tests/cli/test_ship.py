@@ -341,7 +341,7 @@ def test_lines_for_people(tmp_path: Path) -> None:
     words = [line.partition(" ")[2] for line in done.out.splitlines()]
     assert words[0].startswith("shipping ")
     assert words[0].endswith("/spool to out, store")
-    assert words[-1] == "40 records stored, 0 left in the spool"
+    assert words[-1] == "stored: 20 for out, 20 for store; left in the spool: nothing"
     assert len(words) == 3
     assert not done.err
 
@@ -403,5 +403,5 @@ def test_a_large_backlog_has_a_bar_on_a_terminal_and_a_line_elsewhere(tmp_path: 
         os.close(ours)
     assert program.returncode == 0
     assert b"/12000" in shown
-    assert "24000 records stored, 0 left in the spool" in printed
+    assert "stored: 12000 for out, 12000 for store; left in the spool: nothing" in printed
     assert stored(tmp_path) == dict.fromkeys(range(24_000), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from toolog.errors import ConfigError
 from toolog.settings import CaptureSettings, capture
+from toolog.settings.files import read_config
 from toolog.settings.resolve import (
     apply_capture,
     look_up,
@@ -18,7 +20,8 @@ from toolog.settings.resolve import (
     resolve,
     with_sink_defaults,
 )
-from toolog.settings.table import TABLE, section
+from toolog.settings.table import TABLE, Parameter, section
+from toolog.sinks import create, delivery
 
 SAMPLES: dict[str, tuple[str, Any]] = {
     "count": ("77", 77),
@@ -249,3 +252,60 @@ def test_capture_settings_and_table_name_the_same_parameters() -> None:
     assert {p.name for p in section("capture")} == set(CaptureSettings.__slots__)
     assert {name: getattr(fresh, name) for name in values} == values
     assert type(capture) is CaptureSettings
+
+
+SECRET = "unspeakable" + "-k3y"
+HIDING: dict[str, Any] = {
+    "list of tables": [{"type": "elasticsearch", "api_key": SECRET}],
+    "table": {"search": {"api_key": SECRET}},
+    "list": [SECRET],
+    "nested": [[{"key": SECRET}]],
+}
+
+
+@pytest.mark.parametrize("parameter", [p for p in TABLE if p.section != "sink"], ids=lambda p: p.name)
+@pytest.mark.parametrize("form", HIDING)
+def test_no_error_quotes_a_table_or_a_list(
+    monkeypatch: pytest.MonkeyPatch, parameter: Parameter, form: str
+) -> None:
+    """Whatever parameter is given a table or a list that it cannot use: the error names the kind of the value
+    and not what stands in it, also where that came from the environment.
+    """
+    value = HIDING[form]
+    for where in ("argument", "environment"):
+        if where == "environment" and parameter.env:
+            monkeypatch.setenv(parameter.env, json.dumps(value))
+        given = {parameter.name: value} if where == "argument" else {}
+        if where == "environment" and parameter.kind not in ("table", "levels", "strings"):
+            continue
+        told = ""
+        try:
+            resolve((parameter.section,), given, where="here")
+        except ConfigError as error:
+            told = str(error)
+        assert SECRET not in told
+        assert told or parameter.kind in ("table", "names")
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_configuration_file_of_the_wrong_form_is_not_quoted(tmp_path: Path, suffix: str) -> None:
+    """`[[sinks]]` where `[sinks.NAME]` is right, or a list for a table: told without what stands there."""
+    texts = {
+        ".toml": f"[[sinks]]\ntype = 'elasticsearch'\napi_key = '{SECRET}'\n",
+        ".json": f'[{{"api_key": "{SECRET}"}}]',
+    }
+    file = tmp_path / f"ship{suffix}"
+    file.write_text(texts[suffix])
+    with pytest.raises(ConfigError, match="is a table of options, not a list") as caught:
+        resolve(("handler",), {}, where="here", project=read_config(file))
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["hosts", "batch", "timeout", "type", "max_backoff"])
+@pytest.mark.parametrize("kind", ["elasticsearch", "s3", "file", "console"])
+def test_sink_with_a_table_for_an_option_does_not_quote_it(kind: str, key: str) -> None:
+    """A secret that slid into the wrong option of a sink is not printed."""
+    options = {"type": kind, "path": "x", key: {"id": SECRET, "hidden": [SECRET]}}
+    with pytest.raises(ConfigError) as caught:
+        delivery(create("out", options), options)
+    assert SECRET not in str(caught.value)

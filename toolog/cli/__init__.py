@@ -18,6 +18,10 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line (`args`, by default the process's own) and leave with its exit code."""
     import sys
 
+    if "ship" in sys.argv[1:2]:  # while the rest is imported, a SIGHUP would end the process
+        import signal
+
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from toolog.cli.group import execute
 
     sys.exit(execute(args))

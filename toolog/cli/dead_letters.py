@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolog.cli.common import FOUND_NOTHING, configured, console, json_option, print_json
+from toolog.cli.common import FOUND_NOTHING, console, json_option, print_json
 from toolog.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ ACTIONS = ("list", "retry", "drop")
 @click.option(
     "--spool", "directory", type=click.Path(path_type=Path), help="The spool; by default the configured one."
 )
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file that `toolog ship` is given, instead of pyproject.toml.",
+)
 @click.option("--sink", metavar="NAME", help="Only what this sink refused.")
 @click.option("--reason", metavar="TEXT", help="Only where the reason has this text, or matches it with '*'.")
 @click.option("--yes", is_flag=True, help="drop: do not ask.")
@@ -35,6 +40,7 @@ def command(
     action: str,
     ids: tuple[str, ...],
     directory: Path | None,
+    config: Path | None,
     sink: str | None,
     reason: str | None,
     yes: bool,
@@ -44,11 +50,12 @@ def command(
 
     Each sink has a file of them in the spool, which toolog never empties by itself. `list` shows them.
     `retry` puts them back into the spool, for the sink that refused them alone: the process that ships sends
-    them with its next batches. `drop` deletes them for good; it asks before. IDs are those that `list` shows,
+    them with its next batches; a sink that the configuration does not name is refused, since nobody would.
+    `drop` deletes them for good, except those on hold; it asks before. IDs are those that `list` shows,
     or their beginnings; without any, all letters are meant that --sink and --reason choose.
 
     May be called while the spool is shipped. With --json, `list` prints one letter a line, the others an
-    object with what they did. The exit code is 1 when there are no such letters.
+    object with what they did. The exit code is 1 when there are no such letters, or all of them are on hold.
 
     \b
     Example:
@@ -60,28 +67,69 @@ def command(
 
     if yes and action != "drop":
         raise click.UsageError("--yes belongs to drop", ctx)
-    spool = directory or Path(configured("handler", "spool.path"))
+    settings = _read_settings(config)
+    spool = directory or Path(settings["spool.path"])
     if not spool.is_dir():
         raise ConfigError(f"there is no spool at {spool}; --spool names another")
     found = box.read_letters(spool, sink=sink, reason=reason, ids=ids)
     if not found:
         if not as_json:
-            click.echo(f"no dead letters in {spool}", err=True)
+            chosen = sink is not None or reason is not None or bool(ids)
+            what = "no dead letters are as asked for" if chosen else "no dead letters"
+            click.echo(f"{what} in {spool}", err=True)
         ctx.exit(FOUND_NOTHING)
     if action == "list":
         _show(found, as_json)
         return
     if action == "retry":
-        number = box.send_again(spool, found, max_size=configured("handler", "spool.max_size"))
+        _check_sinks(found, settings, config)
+        number = box.send_again(spool, found, max_size=settings["spool.max_size"])
         told = f"{number} records are in the spool again; they go to {_sinks(found)} with the next batches"
     else:
-        _confirm(found, yes)
-        number = box.drop(spool, found)
-        told = f"{number} dead letters are deleted"
+        free = [letter for letter in found if not letter.on_hold]
+        held = len(found) - len(free)
+        if free:
+            _confirm(free, yes)
+        number = box.drop(spool, free)
+        told = f"{number} dead letters are deleted" + (f"; {held} are on hold and stay" if held else "")
     if as_json:
-        print_json({"retried" if action == "retry" else "dropped": number})
+        print_json({"retried": number} if action == "retry" else {"dropped": number, "held": held})
     else:
         click.echo(told)
+    if not number:
+        ctx.exit(FOUND_NOTHING)
+
+
+def _read_settings(config: Path | None) -> dict[str, Any]:
+    """Return the spool's settings and the sinks (None: nobody names any). Raises ConfigError."""
+    from toolog.profiles import handler_options
+    from toolog.settings.files import read_config
+    from toolog.settings.resolve import look_up, read_project, resolve
+
+    project = read_project() if config is None else read_config(config)
+    found = look_up(("profile", "handler"), {}, where="arguments", project=project)
+    if not found["profile"].is_default:
+        return handler_options(project)
+    values = resolve(("handler",), {}, where="arguments", project=project)
+    return values if not found["sinks"].is_default else {**values, "sinks": None}
+
+
+def _check_sinks(found: Sequence[Letter], settings: Mapping[str, Any], config: Path | None) -> None:
+    """Raise ConfigError for letters of a sink that nobody would ship to; warn where that is not known."""
+    known = settings["sinks"]
+    place = config or "the configuration"
+    if known is None:
+        click.echo(
+            "toolog: no sinks are configured here; whoever ships the spool must have the sink"
+            f" {_sinks(found)} (--config FILE checks it)",
+            err=True,
+        )
+        return
+    for sink in sorted({letter.sink for letter in found} - set(known)):
+        raise ConfigError(
+            f"{place} has no sink {sink!r}, so nobody would ship to it; name it there, or choose others by"
+            f" --sink ({', '.join(known) or 'there is none'})"
+        )
 
 
 def _show(found: Sequence[Letter], as_json: bool) -> None:

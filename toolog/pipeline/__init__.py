@@ -22,7 +22,7 @@ import itertools
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolog import serializers
@@ -419,11 +419,14 @@ class Pipeline:
 
     # -- figures
 
-    def in_spool(self) -> dict[str, int]:
+    def in_spool(self, stop: Callable[[], bool] = lambda: False) -> dict[str, int]:
         """Return how many records each sink has still to acknowledge; what waits in the queue is in no spool
         yet.
+
+        Also sinks that this pipeline ships to no more, if the spool holds something for them. ``stop`` is
+        asked meanwhile: when it says yes, the figures are those of what was counted so far.
         """
-        return self.shipping.pending()
+        return self.shipping.pending(stop)
 
 
 class _Accepted:

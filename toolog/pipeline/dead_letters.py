@@ -19,6 +19,7 @@ import orjson
 
 from toolog.counters import contain, count
 from toolog.errors import SerializationError
+from toolog.ownership import hand_over
 from toolog.pipeline.answers import words_of
 from toolog.record import stamp
 from toolog.sinks.base import SinkRecord
@@ -26,13 +27,16 @@ from toolog.sinks.base import SinkRecord
 
 class DeadLetters:
     """The dead-letter file of one sink. ``find`` gives its path, or None while there is no directory for
-    it.
+    it. ``sync`` brings each letter to the disk, for durability against a loss of power.
     """
 
-    def __init__(self, find: Callable[[], Path | None], sink: str, max_size: int) -> None:
+    def __init__(
+        self, find: Callable[[], Path | None], sink: str, max_size: int, *, sync: bool = False
+    ) -> None:
         self._find = find
         self._sink = sink
         self._max_size = max_size
+        self._sync = sync
 
     def write(self, letters: Sequence[tuple[SinkRecord, str, str]]) -> int:
         """Keep records, each with (reason, status); return how many could not be kept.
@@ -75,18 +79,22 @@ class DeadLetters:
             contain("dead_letters", error)
             return 0
         try:
-            room = self._max_size - os.fstat(fd).st_size
+            length = os.fstat(fd).st_size
+            # A torn line (a lost machine, an editor) must not swallow the next letter.
+            seam = b"\n" if length and os.pread(fd, 1, length - 1) != b"\n" else b""
+            room = self._max_size - length - len(seam)
             fitting = 0
             while fitting < len(lines) and len(lines[fitting]) <= room:
                 room -= len(lines[fitting])
                 fitting += 1
             if not fitting:
                 return 0
-            data = b"".join(lines[:fitting])
-            length = os.fstat(fd).st_size
+            data = seam + b"".join(lines[:fitting])
             if os.write(fd, data) != len(data):  # the disk is full: leave no torn line
                 os.ftruncate(fd, length)
                 return 0
+            if self._sync:
+                os.fdatasync(fd)
             return fitting
         except OSError as error:
             contain("dead_letters", error)
@@ -104,6 +112,7 @@ def open_box(path: Path, flags: int = 0) -> int:
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
+            hand_over(path, fd)
             if os.fstat(fd).st_nlink:  # else it was replaced while we waited for the lock
                 return fd
         except BaseException:

@@ -29,14 +29,16 @@ from urllib.parse import unquote
 
 import orjson
 
+from toolog.context import HOLD_TAG
 from toolog.errors import ConfigError, nearest
 from toolog.levels import NAMES
+from toolog.ownership import hand_over
 from toolog.pipeline.dead_letters import open_box
 from toolog.sinks.base import JSON, MSGPACK
 from toolog.spool import SegmentName, Spool, frame, segment
 from toolog.spool.browse import frames_of
 from toolog.spool.cursor import Mark
-from toolog.spool.directory import DEAD_LETTERS
+from toolog.spool.directory import DEAD_LETTERS, dead_letters_of
 
 _SUFFIX = ".jsonl"
 _SAFETY = 4096
@@ -57,6 +59,12 @@ class Letter:
     record: dict[str, Any]
     line: bytes
 
+    @property
+    def on_hold(self) -> bool:
+        """Whether the record carries the tag that forbids its deletion."""
+        tags = self.record.get("tags")
+        return isinstance(tags, dict) and tags.get(HOLD_TAG) is not None
+
     def frame(self) -> tuple[int, int, bytes]:
         """Return the record as it goes into the spool: level number, serializer code, bytes."""
         raw = self.record.get("base64")
@@ -76,7 +84,7 @@ def read_letters(
     that has no dead letters, and for an id that no letter has.
     """
     settle(directory)
-    boxes = {unquote(path.stem): path for path in sorted((directory / DEAD_LETTERS).glob(f"*{_SUFFIX}"))}
+    boxes = _boxes(directory)
     if sink is not None and sink not in boxes:
         guess = nearest(sink, boxes)
         hint = f"did you mean {guess!r}?" if guess else f"there are some of: {', '.join(boxes) or 'no sink'}"
@@ -91,12 +99,9 @@ def read_letters(
     return found
 
 
-def count_letters(directory: Path, sink: str) -> int:
-    """Return how many dead letters of a sink there are."""
-    try:
-        return Spool(directory).dead_letters(sink).read_bytes().count(b"\n")
-    except FileNotFoundError:
-        return 0
+def count_letters(directory: Path) -> dict[str, int]:
+    """Return how many dead letters there are, by sink."""
+    return {sink: sum(1 for _ in _read(box.read_bytes(), sink)) for sink, box in _boxes(directory).items()}
 
 
 def send_again(directory: Path, letters: Iterable[Letter], *, max_size: int) -> int:
@@ -127,8 +132,12 @@ def send_again(directory: Path, letters: Iterable[Letter], *, max_size: int) -> 
 
 
 def drop(directory: Path, letters: Iterable[Letter]) -> int:
-    """Delete dead letters for good; return how many that were. Raises OSError when the disk refuses."""
-    return _change(directory, letters, lambda box, _, __, rest: _replace(box, rest))
+    """Delete dead letters for good, unless they are on hold; return how many that were.
+
+    Raises OSError when the disk refuses.
+    """
+    free = [letter for letter in letters if not letter.on_hold]
+    return _change(directory, free, lambda box, _, __, rest: _replace(box, rest))
 
 
 def settle(directory: Path) -> None:
@@ -162,6 +171,10 @@ def _settle_one(waiting: Path, content: bytes, sink: str, directory: Path) -> No
 # -- the file of one sink
 
 
+def _boxes(directory: Path) -> dict[str, Path]:
+    return {unquote(path.stem): path for path in sorted((directory / DEAD_LETTERS).glob(f"*{_SUFFIX}"))}
+
+
 def _change(
     directory: Path, letters: Iterable[Letter], change: Callable[[Path, str, list[Letter], bytes], None]
 ) -> int:
@@ -171,7 +184,7 @@ def _change(
         wanted.setdefault(one.sink, Counter())[one.line] += 1
     done = 0
     for sink, lines in wanted.items():
-        box = Spool(directory).dead_letters(sink)
+        box = dead_letters_of(directory, sink)
         with _locked(box) as content:
             chosen: list[Letter] = []
             rest: list[bytes] = []
@@ -205,6 +218,7 @@ def _replace(box: Path, content: bytes) -> None:
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as target:
+            hand_over(fresh, target.fileno(), like=os.stat(box))
             target.write(content)
             target.flush()
             os.fsync(target.fileno())
@@ -289,5 +303,10 @@ def _matches(letter: Letter, reason: str | None, ids: Collection[str]) -> bool:
         return False
     if reason is None:
         return True
-    pattern = (reason if "*" in reason else f"*{reason}*").casefold()
-    return fnmatchcase(letter.reason.casefold(), pattern) or letter.status == reason
+    if letter.status == reason:
+        return True
+    wanted, text = reason.casefold(), letter.reason.casefold()
+    if "*" not in wanted:
+        return wanted in text
+    # Nothing but the asterisk means anything: reasons are full of brackets and question marks.
+    return fnmatchcase(text, wanted.replace("[", "[[]").replace("?", "[?]"))

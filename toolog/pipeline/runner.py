@@ -151,10 +151,6 @@ class SinkRunner(Loop):
             self.hurry = False
             self._is_done = lambda: False
 
-    def pending(self) -> int:
-        """Return how many records the sink has not acknowledged."""
-        return sum([source.pending() for source in self._sources])
-
     def _round_guarded(self) -> None:
         """Do one round. What breaks in it is told, and costs no record: what was read is read again."""
         whole = False

@@ -31,6 +31,7 @@ from toolog.pipeline.runner import SinkRunner
 from toolog.sinks import Delivery, Sink
 from toolog.sinks.file import FileSink
 from toolog.spool import Frame, ShipperLock, SpoolReader, ask_for_room, room_asked_for
+from toolog.spool.claims import Claim, take_claims
 
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
@@ -68,7 +69,13 @@ class Shipping:
             if options.ship == "background" and outlet.spool is not None:
                 outlet.spool.reserve(name)
         self._readers: list[SpoolReader] = []
+        self._claims: list[Claim] = []  # of sinks that this pipeline does not serve
+        self._counting: dict[str, SpoolReader] = {}  # to count by what the disk says
+        self._before: list[SinkRunner] = []  # of the pipeline that this one replaces; still in a sink
+        self._awaited: set[str] = set()
+        self._successor: Shipping | None = None
         self._lock: ShipperLock | None = None
+        self._was_shipper = False  # at the end
         self._ready = False  # the lock is ours, and the cursors were read since
         self._other_ships = False
         self._lock_at = 0.0
@@ -96,7 +103,7 @@ class Shipping:
         died.
         """
         now = time.monotonic()
-        for runner in self.runners:
+        for runner in (*self.runners, *self._before):
             runner.check()
         if self._lock is not None and self._lock.is_deleted():
             self._ready = False
@@ -109,7 +116,7 @@ class Shipping:
             self._start_runners()
         if self.is_shipper and self.outlet.spool is not None:
             self._seal_when_shipped()
-            self.outlet.spool.retire(self._readers)
+            self._retire()
             self._give_room()
 
     def _try_lock(self) -> None:
@@ -119,6 +126,8 @@ class Shipping:
             if self._lock is None:
                 self._lock = self.outlet.spool.shipper_lock()
             self._other_ships = not self._lock.try_acquire()
+            if self._other_ships:
+                self._claims = []  # the other one has its own
         except SpoolError as error:
             if self.options.directory.is_dir():  # else somebody deleted it: then nothing is to be shipped
                 contain("lock", error, told=str(error))
@@ -132,6 +141,14 @@ class Shipping:
             self.outlet.spool.mend()
         for reader in self._readers:
             reader.reload()
+        self._claims = take_claims(self.options.directory, self._sinks)
+        waiting = [claim.sink for claim in self._claims if claim.waits()]
+        if waiting:
+            contain(
+                "unserved",
+                told=f"{self.options.directory} holds records for {', '.join(waiting)}, not among the sinks"
+                " here; they stay until it is, or until `toolog ship --forget NAME` gives them up",
+            )
         for runner in self.runners:  # they served what memory held, by what they knew then
             runner.renewed = True
         try:
@@ -139,6 +156,12 @@ class Shipping:
         except OSError as error:
             contain("dead_letters", error)
         self._ready = True
+
+    def _retire(self) -> None:
+        """Delete the segments that hold nothing for anybody any more."""
+        self._claims = [claim for claim in self._claims if not claim.is_given_up()]
+        if self._readers and self.outlet.spool is not None:
+            self.outlet.spool.retire([*self._readers, *self._claims])
 
     def _seal_when_shipped(self) -> None:
         """End a large live segment that every sink has read, so that it can be deleted."""
@@ -168,7 +191,7 @@ class Shipping:
         below = None if oldest else 10 * (levelno // 10)
         with self._recall(spare=True) as spared:
             need = max(self.options.max_size // 8, 1)
-            given = spool.drop_oldest(need, self._readers, below=below, spare=spared)
+            given = spool.drop_oldest(need, self._readers, below=below, spare=spared, last=self._claims)
         for lost, number in given.frames.items():
             self._losses.note("spool_full", lost, number)
         if not given.freed:
@@ -200,7 +223,9 @@ class Shipping:
             time.sleep(_POLL)
         kept = {runner: runner.pinned if spare else None for runner in self.runners}
         try:
-            yield {frame.segment for batch in kept.values() if batch is not None for frame in batch.frames}
+            others = [runner.batch for runner in self._before if spare and runner.alive]
+            batches = [batch for batch in (*kept.values(), *others) if batch is not None]
+            yield {frame.segment for batch in batches for frame in batch.frames}
         finally:
             for runner, batch in kept.items():
                 # It may have another batch by now, which it read before.
@@ -212,9 +237,35 @@ class Shipping:
     def _start_runners(self) -> None:
         if not self.runners:
             self.runners = [self._make_runner(name) for name in self._sinks]
-        for runner in self.runners:
-            if not runner.alive and not runner.stopping:
-                runner.start()
+        self._before = [runner for runner in self._before if runner.alive]
+        for runner, reader in zip(self.runners, self._readers, strict=True):
+            if runner.alive or runner.stopping:
+                continue
+            if any(one.sink_name == runner.sink_name for one in self._before):
+                continue
+            if runner.sink_name in self._awaited:  # the cursor may have moved since it was read
+                self._awaited.discard(runner.sink_name)
+                reader.reload()
+            runner.start()
+
+    def succeed(self, before: Shipping) -> None:
+        """Take over from the shipping of a pipeline that is about to end, in this process.
+
+        A sink whose call there has not returned yet is served when it has, and what it answers then counts:
+        no record is given to a sink twice at once.
+        """
+        before._successor = self
+        self._before = [*before._before, *before.runners]
+        self._awaited = {runner.sink_name for runner in self._before}
+
+    def _may_acknowledge(self) -> bool:
+        """Whether the cursors are this pipeline's, or its successor's, which leaves them alone till then."""
+        if self.is_shipper or self._successor is None:
+            return self.is_shipper
+        deadline = time.monotonic() + LOCK_EVERY
+        while not self._successor._may_acknowledge() and time.monotonic() < deadline:
+            time.sleep(_POLL)  # the lock is being handed over
+        return self._successor._may_acknowledge()
 
     def _make_runner(self, name: str) -> SinkRunner:
         policies = self.options.policies
@@ -231,7 +282,12 @@ class Shipping:
             self._delivery[name],
             policies,
             [_Shipped(reader, self), HeldReader(self._held, keep)],
-            DeadLetters(letters, name, self.options.dead_letters_size),
+            DeadLetters(
+                letters,
+                name,
+                self.options.dead_letters_size,
+                sync="power" in self.options.durability.values(),
+            ),
             self._losses,
             purge=lambda sink: purge(sink, policies),
             purge_every=self.options.purge_every,
@@ -302,13 +358,28 @@ class Shipping:
         """Return up to which byte of a segment every sink has acknowledged."""
         return min([reader.passed(name) for reader in self._readers], default=0)
 
-    def pending(self) -> dict[str, int]:
-        """Return how many records each sink has still to acknowledge, held ones included."""
-        if self.runners:
-            return {runner.sink_name: runner.pending() for runner in self.runners}
+    def pending(self, stop: Callable[[], bool] = lambda: False) -> dict[str, int]:
+        """Return how many records each sink has still to acknowledge, held ones included.
+
+        Whoever ships counts what waits for sinks that it does not serve among them. ``stop``: see
+        `SpoolReader.pending`.
+        """
         found: dict[str, int] = {}
-        for name in self._sinks:
-            found[name] = self._reader(name, self._keep(name)).pending() + len(self._held.frames)
+        if self.runners and (self.is_shipper or self._was_shipper):
+            readers = dict(zip(self._sinks, self._readers, strict=False))
+        else:
+            readers = self._counting
+            for name in self._sinks:
+                if name not in readers:
+                    readers[name] = self._reader(name, self._keep(name))
+                readers[name].reload()  # another process moves the cursor
+        held = dict(zip(self._sinks, [reader.pending() for reader in self._held.readers], strict=False))
+        for name, reader in readers.items():
+            found[name] = reader.pending(stop) + held.get(name, len(self._held.frames))
+        for claim in self._claims:
+            number = claim.pending(stop)
+            if number:
+                found[claim.sink] = number
         return found
 
     # -- the turns of life
@@ -326,8 +397,11 @@ class Shipping:
     def release(self) -> None:
         """Delete what is shipped, and let another process ship."""
         if self._lock is not None:
-            if self.is_shipper and self.outlet.spool is not None:
-                self.outlet.spool.retire(self._readers)
+            if self.is_shipper:
+                for reader in self._readers:
+                    reader.settle()
+                self._retire()
+            self._was_shipper = self.is_shipper
             self._ready = False
             self._lock.release()
             self._other_ships = True  # whoever comes next
@@ -340,8 +414,12 @@ class Shipping:
         for runner in self.runners:
             runner.part(FileSink)
         _abandoned.extend(self.runners)
+        _abandoned.extend(self._before)
         self.runners = []
+        self._before = []
         self._readers = []
+        self._claims = []
+        self._counting = {}  # another thread may have been counting, under a lock
         self._lock_at = 0.0
         self._ready = False
         self._other_ships = False
@@ -382,7 +460,7 @@ class _Shipped:
         """Acknowledge a frame and all before it; not once another process may have taken over, whose cursor
         it is then.
         """
-        return self._shipping.is_shipper and self._reader.ack(frame, state)
+        return self._shipping._may_acknowledge() and self._reader.ack(frame, state)
 
     def forget(self) -> None:
         """Return to the cursor."""
@@ -395,10 +473,6 @@ class _Shipped:
     def urgent(self) -> bool:
         """Return False: what is on disk can wait."""
         return False
-
-    def pending(self) -> int:
-        """Return how many records are not acknowledged."""
-        return self._reader.pending()
 
 
 _abandoned: list[Any] = []

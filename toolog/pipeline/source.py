@@ -30,6 +30,3 @@ class Source(Protocol):
 
     def urgent(self) -> bool:
         """Return whether something waits here for which another source's batch should not go on waiting."""
-
-    def pending(self) -> int:
-        """Return how many records are not acknowledged."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolog.errors import ConfigError
+from toolog.errors import ConfigError, kind_of
 
 
 def read_config(path: Path) -> tuple[str, Mapping[str, Any]]:
@@ -32,5 +32,5 @@ def read_config(path: Path) -> tuple[str, Mapping[str, Any]]:
     if isinstance(table, Mapping) and isinstance(tool := table.get("tool"), Mapping) and "toolog" in tool:
         table, where = tool["toolog"], f"[tool.toolog] of {path}"
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{where} is a table of options, not {table!r}")
+        raise ConfigError(f"{where} is a table of options, not {kind_of(table)}")
     return where, table

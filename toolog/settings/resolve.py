@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
 from toolog.settings import CaptureSettings, capture
 from toolog.settings.table import TABLE, Parameter, section
 from toolog.units import parse_duration, parse_size
@@ -100,7 +100,7 @@ def flatten(given: Mapping[str, Any], known: Iterable[Parameter], where: str) ->
         value = given[key]
         if key in groups:
             if not isinstance(value, Mapping):
-                raise ConfigError(f"{key} in {where} is a table of options, not {value!r}")
+                raise ConfigError(f"{key} in {where} is a table of options, not {kind_of(value)}")
             for inner in value:
                 dotted = f"{key}.{inner}"
                 if dotted not in names:
@@ -220,7 +220,7 @@ def check(parameter: Parameter, value: Any, where: str) -> Any:
         raise ConfigError(f"{where} needs a value")
     checked = _CHECKS[parameter.kind](parameter, value, where)
     if parameter.least and checked < parameter.least:
-        raise ConfigError(f"{where}: {value!r} is too small; at least {parameter.least:g}")
+        raise ConfigError(f"{where}: {shown(value)} is too small; at least {parameter.least:g}")
     return checked
 
 
@@ -238,7 +238,7 @@ def level_number(value: object, where: str) -> int:
     hint = (
         f"did you mean {guess!r}?" if guess else f"known: {', '.join(sorted(names, key=names.__getitem__))}"
     )
-    raise ConfigError(f"{where}: unknown level {value!r}; {hint}")
+    raise ConfigError(f"{where}: unknown level {shown(value)}; {hint}")
 
 
 def apply_capture(values: Mapping[str, Any], target: CaptureSettings = capture) -> None:
@@ -254,7 +254,7 @@ def _choice(parameter: Parameter, value: Any, where: str) -> str:
         return str(word)
     guess = nearest(str(value), parameter.choices)
     hint = f"did you mean {guess!r}?" if guess else f"one of {', '.join(parameter.choices)}"
-    raise ConfigError(f"{where}: {value!r} is not known; {hint}")
+    raise ConfigError(f"{where}: {shown(value)} is not known; {hint}")
 
 
 def _durability(parameter: Parameter, value: Any, where: str) -> dict[int, str]:
@@ -272,37 +272,37 @@ def _durability(parameter: Parameter, value: Any, where: str) -> dict[int, str]:
 def _flag(parameter: Parameter, value: Any, where: str) -> bool:
     if isinstance(value, bool):
         return value
-    raise ConfigError(f"{where} is true or false, not {value!r}")
+    raise ConfigError(f"{where} is true or false, not {shown(value)}")
 
 
 def _count(parameter: Parameter, value: Any, where: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    raise ConfigError(f"{where} is a whole number, zero or more, not {value!r}")
+    raise ConfigError(f"{where} is a whole number, zero or more, not {shown(value)}")
 
 
 def _number(parameter: Parameter, value: Any, where: str) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf"):
         return value
-    raise ConfigError(f"{where} is a number, zero or more, not {value!r}")
+    raise ConfigError(f"{where} is a number, zero or more, not {shown(value)}")
 
 
 def _text(parameter: Parameter, value: Any, where: str) -> Any:
     if isinstance(value, str) and value:
         return value
-    raise ConfigError(f"{where} is a name, not {value!r}")
+    raise ConfigError(f"{where} is a name, not {shown(value)}")
 
 
 def _path(parameter: Parameter, value: Any, where: str) -> str:
     if isinstance(value, (str, os.PathLike)) and os.fspath(value):
         return os.path.expanduser(os.fsdecode(value))
-    raise ConfigError(f"{where} is a path, not {value!r}")
+    raise ConfigError(f"{where} is a path, not {shown(value)}")
 
 
 def _names(parameter: Parameter, value: Any, where: str) -> tuple[str, ...]:
     if isinstance(value, (list, tuple)) and all(isinstance(name, str) and name for name in value):
         return tuple(value)
-    raise ConfigError(f"{where} is a list of names, not {value!r}")
+    raise ConfigError(f"{where} is a list of names, not {shown(value)}")
 
 
 def _table(parameter: Parameter, value: Any, where: str) -> Any:
@@ -310,7 +310,7 @@ def _table(parameter: Parameter, value: Any, where: str) -> Any:
         return plain(value)
     if parameter.name == "sanitizer" and hasattr(value, "sanitize"):
         return value  # a ready object
-    raise ConfigError(f"{where} is a table of options, not {value!r}")
+    raise ConfigError(f"{where} is a table of options, not {kind_of(value)}")
 
 
 def _keyed(parameter: Parameter, value: Any, where: str) -> Mapping[str, Any]:
@@ -330,7 +330,7 @@ def _strings(parameter: Parameter, value: Any, where: str) -> dict[str, str]:
     table = _keyed(parameter, value, where)
     for key in table:
         if not isinstance(table[key], str):
-            raise ConfigError(f"{key} of {where} is text, not {table[key]!r}")
+            raise ConfigError(f"{key} of {where} is text, not {shown(table[key])}")
     return dict(table)
 
 

@@ -11,15 +11,16 @@ and then beside shipping.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolog import counters
 from toolog.errors import ConfigError, SpoolError, ToologError
-from toolog.handler import stats
+from toolog.handler import counted
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.bell import Bell
+from toolog.shipper.census import Census
 from toolog.shipper.chores import Chore, Chores
 from toolog.shipper.retention import purge_clusters
 from toolog.spool import Spool
@@ -33,7 +34,9 @@ LARGE_BACKLOG = 10_000
 """So many records in the spool are called a backlog: its progress is told."""
 _LOOK_EVERY = 0.2
 _COUNT_EVERY = 1.0
+_POLL = 0.01
 _GRACE = 0.5
+"""Seconds that the end waits for what is beside shipping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,11 @@ class Shipper:
         self._bell = Bell()
         self._stopping = self._reloading = False
         self._told_waiting = self._told_shipping = False
-        self._counted_at = 0.0
-        self.in_spool: dict[str, int] = {}
+        self._shown: Mapping[str, int] = {}
+        self._ends_at: float | None = None
+        self._replaced: list[Pipeline] = []  # whose threads may still be inside a client
         self.pipeline = _make(load())
+        self.census = Census(lambda: self.pipeline, _LOOK_EVERY if once else _COUNT_EVERY)
         self._chores = Chores(CHORES if chores is None else chores, self._options, self._tell_chore)
 
     # -- asked from anywhere
@@ -102,6 +107,8 @@ class Shipper:
             directory=str(options.directory),
             sinks=list(options.sinks),
         )
+        self.census.start()
+        self.census.take(_LOOK_EVERY)  # what there is before anything is shipped
         self.pipeline.start()
         self._chores.start()
         began = time.monotonic()
@@ -118,39 +125,30 @@ class Shipper:
         return self._finish()
 
     def _look(self) -> None:
-        """Tell who ships, and count what is left."""
+        """Tell who ships, and what is left."""
         shipping = self.pipeline.shipping
+        left = self.census.figures
         if self.is_shipping:
             if self._once:
-                for (
-                    runner
-                ) in shipping.runners:  # no waiting for a full batch; but no haste with one that fails
+                for runner in shipping.runners:  # no waiting for a full batch; no haste with one that fails
                     runner.hurry = not runner.breaker.failures
-            self._count()
-            if not self._told_shipping:
+            if left and left is not self._shown:
+                self._shown = left
+                self._tell(Event("progress", "", {"in_spool": left}))
+            if left and not self._told_shipping:
                 self._told_shipping, self._told_waiting = True, False
-                left = sum(self.in_spool.values())
-                self._say("shipping", f"{left} records to ship", in_spool=self.in_spool)
-        elif shipping.other_ships:
-            if self._once:
-                self._count()
-            if not self._told_waiting:
-                self._told_waiting, self._told_shipping = True, False
-                owner = shipping.owner()
-                self._say("waiting", f"process {owner} ships this spool; waiting for its end", process=owner)
-
-    def _count(self) -> None:
-        now = time.monotonic()
-        if now - self._counted_at >= (_LOOK_EVERY if self._once else _COUNT_EVERY):
-            self._counted_at = now
-            self.in_spool = self.pipeline.in_spool()
-            self._tell(Event("progress", "", {"in_spool": self.in_spool}))
+                self._say("shipping", f"to ship: {_by_sink(left)}", in_spool=left)
+        elif shipping.other_ships and not self._told_waiting:
+            self._told_waiting, self._told_shipping = True, False
+            owner = shipping.owner()
+            self._say("waiting", f"process {owner} ships this spool; waiting for its end", process=owner)
 
     def _is_empty(self) -> bool:
         """Whether every sink has all there is; also where another process brought it there."""
         shipping = self.pipeline.shipping
         known = (self.is_shipping and bool(shipping.runners)) or shipping.other_ships
-        return known and bool(self.in_spool) and not any(self.in_spool.values()) and self._counted_at > 0
+        left = self.census.figures
+        return known and bool(left) and not any(left.get(sink) for sink in self.pipeline.options.sinks)
 
     def _read_again(self) -> None:
         """Replace the pipeline by one of the configuration as it stands now, if that can be used."""
@@ -161,49 +159,65 @@ class Shipper:
             counters.count("reloads", result="refused")
             self._say("reload_refused", f"the configuration stays as it was: {told}", error=told)
             return
-        before, self.pipeline = self.pipeline, fresh
-        before.hasty = True
-        before.finish()
+        before = self.pipeline
+        fresh.shipping.succeed(before.shipping)
+        self._end(before, lambda: self._stopping)
+        if self._stopping:  # the end goes on with the pipeline that is ending already
+            fresh.finish()
+            return
+        self._replaced = [one for one in (*self._replaced, before) if _hangs(one)]
+        self.pipeline = fresh
         self._told_waiting = self._told_shipping = False
-        self.in_spool = {}
         fresh.start()
+        self.census.bell.ring()
         counters.count("reloads", result="done")
         self._say(
             "reloaded", f"shipping to {', '.join(fresh.options.sinks)} now", sinks=list(fresh.options.sinks)
         )
 
+    def _end(self, pipeline: Pipeline, stop: Callable[[], bool] = lambda: False) -> None:
+        """End a pipeline: what is in a sink's hand is waited for, but not longer than its end may take."""
+        pipeline.hasty = True
+        if self._ends_at is None:
+            self._ends_at = time.monotonic() + pipeline.options.shutdown_timeout + _GRACE
+        pipeline.request_finish()
+        if not pipeline.worker.alive:
+            pipeline.finish_now()
+        while pipeline.worker.alive and time.monotonic() < self._ends_at and not stop():
+            time.sleep(_POLL)
+        if not stop():
+            self._ends_at = None
+
     def _finish(self) -> bool:
         self._chores.stop()
-        self.pipeline.hasty = True
-        self.pipeline.finish()
+        self._end(self.pipeline)
         deadline = time.monotonic() + _GRACE
+        left = self.census.take(_GRACE)
+        self.census.stop()
         while self._chores.alive and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.in_spool = self.pipeline.in_spool()
-        left = sum(self.in_spool.values())
-        figures = stats()
-        stored = sum(figures["stored"].values())
-        dead = sum(figures["dead_letters"].values())
+            time.sleep(_POLL)
+        figures = counted()
         dropped = sum(sum(levels.values()) for levels in figures["dropped"].values())
-        text = f"{stored} records stored, {left} left in the spool"
-        text += f", {dead} dead letters" if dead else ""
-        text += f", {dropped} dropped" if dropped else ""
+        faults = {"dead letters": figures["dead_letters"], "damaged frames": figures["damaged"]}
+        parts = [f"stored: {_by_sink(figures['stored'])}"]
+        parts.append(f"left in the spool: {_by_sink(left) if left else 'not counted'}")
+        parts += [f"{what}: {_by_sink(numbers)}" for what, numbers in faults.items() if any(numbers.values())]
+        parts += [f"dropped: {dropped}"] if dropped else []
         self._say(
             "stopped",
-            text,
-            stored=figures["stored"],
-            in_spool=self.in_spool,
-            dead_letters=figures["dead_letters"],
-            dropped=figures["dropped"],
+            "; ".join(parts),
+            **{name: figures[name] for name in ("stored", "dead_letters", "dropped", "damaged")},
+            in_spool=left,
         )
-        return not (left or dead or dropped)
+        is_clean = not dropped and not any(any(numbers.values()) for numbers in faults.values())
+        return is_clean and bool(left) and not any(left.values())
 
     @property
     def hangs(self) -> bool:
         """Whether a thread of ours is still inside a client, so that the process must be ended the hard
         way.
         """
-        return self._chores.alive or any(runner.alive for runner in self.pipeline.shipping.runners)
+        return self._chores.alive or any(map(_hangs, (self.pipeline, *self._replaced)))
 
     # -- telling
 
@@ -215,6 +229,16 @@ class Shipper:
 
     def _options(self) -> Options | None:
         return self.pipeline.options if self.is_shipping else None
+
+
+def _hangs(pipeline: Pipeline) -> bool:
+    return any(runner.alive for runner in pipeline.shipping.runners)
+
+
+def _by_sink(numbers: Mapping[str, int]) -> str:
+    """Return numbers of records in words: each sink has its own, so they are not added up."""
+    told = [f"{number} for {sink}" for sink, number in numbers.items() if number]
+    return ", ".join(told) or "nothing"
 
 
 def _make(options: Options) -> Pipeline:

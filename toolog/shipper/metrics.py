@@ -6,7 +6,6 @@ server starts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from toolog.shipper import Shipper
 
 Samples = list[tuple[dict[str, str], float]]
-_FRESH = 5.0
-"""Seconds for which the records in the spool are not counted again while another process ships."""
+_PATIENCE = 0.5
+"""Seconds that a scrape waits for a fresh count of the spool; then it is given the last one."""
 
 
 class Metric(NamedTuple):
@@ -70,8 +69,6 @@ class Collector:
 
     def __init__(self, shipper: Shipper) -> None:
         self._shipper = shipper
-        self._in_spool: dict[str, int] = {}
-        self._counted_at = -_FRESH
         self._gauges: dict[str, Callable[[], Samples]] = {
             "toolog_in_spool": self._left,
             "toolog_breaker_open": self._breakers,
@@ -113,10 +110,8 @@ class Collector:
         return list(self._shipper.pipeline.options.sinks)
 
     def _left(self) -> Samples:
-        if self._shipper.is_shipping or time.monotonic() - self._counted_at >= _FRESH:
-            self._in_spool = self._shipper.pipeline.in_spool()
-            self._counted_at = time.monotonic()
-        return [({"sink": sink}, float(number)) for sink, number in self._in_spool.items()]
+        left = self._shipper.census.take(_PATIENCE)
+        return [({"sink": sink}, float(number)) for sink, number in left.items()]
 
     def _breakers(self) -> Samples:
         runners = {runner.sink_name: runner for runner in self._shipper.pipeline.shipping.runners}

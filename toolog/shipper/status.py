@@ -1,32 +1,41 @@
-"""How a spool is doing, seen from outside: nothing is shipped, moved or counted by it."""
+"""How a spool is doing, seen from outside: nothing is made, shipped, moved or counted by it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from toolog.errors import ConfigError
 from toolog.pipeline import Options
 from toolog.pipeline.letters import count_letters
-from toolog.spool import Spool, SpoolReader
+from toolog.spool import ShipperLock, SpoolReader, segment
+from toolog.spool.claims import read_claims
 
 
 def take_status(options: Options) -> dict[str, Any]:
-    """Return what is in the spool of these options, for each of their sinks.
+    """Return what is in the spool of these options, for each sink that has something there.
 
     ``shipper`` (process id, or None when nobody ships), ``in_spool`` and ``dead_letters`` (by sink),
-    ``segments`` and ``bytes``. Raises SpoolError when the spool cannot be used.
+    ``unserved`` (the sinks among them that these options do not name), ``segments`` and ``bytes``. Raises
+    ConfigError when there is no such spool.
     """
-    spool = Spool(options.directory)
-    lock = spool.shipper_lock()
-    owner = None if lock.try_acquire() else lock.owner()
-    lock.release()
-    segments = spool.segments()
+    directory = options.directory
+    if not directory.is_dir():
+        raise ConfigError(f"there is no spool at {directory}")
+    lock = ShipperLock(directory)
+    in_spool = {name: _count_left(options, name) for name in options.sinks}
+    in_spool |= {claim.sink: claim.pending() for claim in read_claims(directory, options.sinks)}
+    letters = count_letters(directory)
+    names = [*in_spool, *(name for name in letters if name not in in_spool)]
+    names = [name for name in names if name in options.sinks or in_spool.get(name) or letters.get(name)]
+    sizes = segment.listing(directory)
     return {
-        "spool": str(options.directory),
-        "shipper": owner,
-        "in_spool": {name: _count_left(options, name) for name in options.sinks},
-        "dead_letters": {name: count_letters(options.directory, name) for name in options.sinks},
-        "segments": len(segments),
-        "bytes": sum(one.size for one in segments),
+        "spool": str(directory),
+        "shipper": lock.owner() if lock.is_taken() else None,
+        "in_spool": {name: in_spool.get(name, 0) for name in names},
+        "dead_letters": {name: letters.get(name, 0) for name in names},
+        "unserved": [name for name in names if name not in options.sinks],
+        "segments": len(sizes),
+        "bytes": sum(sizes.values()),
     }
 
 

@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolog.errors import ConfigError, NotInstalled, nearest, unknown_key
+from toolog.errors import ConfigError, NotInstalled, nearest, shown, unknown_key
 from toolog.sinks.base import (
     COMMON_OPTIONS,
     Answer,
@@ -75,7 +75,7 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
         )
     kind = options.get("type", name)
     if not isinstance(kind, str):
-        raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {kind!r}")
+        raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {shown(kind)}")
     factory = _find(name, kind)
     own = {key: value for key, value in options.items() if key not in COMMON_OPTIONS}
     declared, takes_any = _declared(factory)

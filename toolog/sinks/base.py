@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from toolog.errors import ConfigError, SerializationError, unknown_key
+from toolog.errors import ConfigError, SerializationError, kind_of, shown, unknown_key
 from toolog.units import parse_duration, parse_size
 
 JSON = 0
@@ -162,7 +162,7 @@ class BatchLimits:
                 raise unknown_key(key, known, where)
         records = options.get("max_records", self.max_records)
         if isinstance(records, bool) or not isinstance(records, int) or records < 1:
-            raise ConfigError(f"{where}: max_records is a whole number of at least 1, not {records!r}")
+            raise ConfigError(f"{where}: max_records is a whole number of at least 1, not {shown(records)}")
         size = parse_size(options.get("max_bytes", self.max_bytes), f"max_bytes in {where}")
         if size < 1:
             raise ConfigError(f"{where}: max_bytes is at least 1")
@@ -260,5 +260,5 @@ def delivery(sink: Sink, options: Mapping[str, Any]) -> Delivery:
 
 def _table(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{where} is a table of options, not {value!r}")
+        raise ConfigError(f"{where} is a table of options, not {kind_of(value)}")
     return value

@@ -12,7 +12,7 @@ import sys
 from typing import TextIO
 
 from toolog.counters import contain
-from toolog.errors import ConfigError, SerializationError, SinkUnavailable
+from toolog.errors import ConfigError, SerializationError, SinkUnavailable, shown
 from toolog.sinks import lines
 from toolog.sinks.base import Answer, Batch, BatchLimits
 
@@ -33,12 +33,12 @@ class ConsoleSink:
         self, *, name: str = "console", stream: str = "stderr", color: str = "auto", printed: int = 20
     ) -> None:
         if stream not in ("stderr", "stdout"):
-            raise ConfigError(f"stream of sink {name!r} is 'stderr' or 'stdout', not {stream!r}")
+            raise ConfigError(f"stream of sink {name!r} is 'stderr' or 'stdout', not {shown(stream)}")
         if color not in ("auto", "always", "never"):
-            raise ConfigError(f"color of sink {name!r} is 'auto', 'always' or 'never', not {color!r}")
+            raise ConfigError(f"color of sink {name!r} is 'auto', 'always' or 'never', not {shown(color)}")
         if isinstance(printed, bool) or not isinstance(printed, int) or not 0 <= printed <= 1000:
             raise ConfigError(
-                f"printed of sink {name!r} is a number of lines from 0 to 1000, not {printed!r}"
+                f"printed of sink {name!r} is a number of lines from 0 to 1000, not {shown(printed)}"
             )
         self.name = name
         self._stream = stream

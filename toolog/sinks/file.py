@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolog.errors import ConfigError, SerializationError, SinkUnavailable
+from toolog.errors import ConfigError, SerializationError, SinkUnavailable, shown
+from toolog.ownership import hand_over
 from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
 from toolog.sinks.forms import FORMS, bytes_in
 from toolog.units import parse_duration, parse_size
@@ -78,9 +79,9 @@ class FileSink:
         if format is None:
             format = "msgpack" if self.path.suffix in {".msgpack", ".mp"} else "jsonl"
         if format not in FORMS:
-            raise ConfigError(f"format of {where} is 'jsonl' or 'msgpack', not {format!r}")
+            raise ConfigError(f"format of {where} is 'jsonl' or 'msgpack', not {shown(format)}")
         if isinstance(max_files, bool) or not isinstance(max_files, int) or max_files < 0:
-            raise ConfigError(f"max_files of {where} is a whole number, zero or more, not {max_files!r}")
+            raise ConfigError(f"max_files of {where} is a whole number, zero or more, not {shown(max_files)}")
         self._code = FORMS[format]
         self._max_size = parse_size(max_size, f"max_size of {where}")
         self.rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
@@ -174,10 +175,13 @@ class FileSink:
             self._append(memoryview(b"\n"))
 
     def _open(self) -> None:
+        is_new = not self.path.exists()
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = os.fstat(fd)
+            if is_new:
+                hand_over(self.path, fd)
         except BlockingIOError:
             os.close(fd)
             raise OSError(None, "another process or sink writes this file") from None
@@ -243,9 +247,11 @@ class FileSink:
         # packed.
         older = sorted(self._rotated())
         number = older[-1][0] + 1 if older else 1
+        before = os.stat(self.path)
         os.rename(self.path, self.path.with_name(f"{self.path.stem}-{number:06d}{self.path.suffix}"))
         self.close()
         self._reopen()
+        hand_over(self.path, self._fd, like=before)
         for _, path in older:
             if self._compress and path.suffix != ".zst":
                 _pack(path)
@@ -333,6 +339,7 @@ def _pack(path: Path) -> None:
     part = path.with_name(path.name + ".zst.part")
     with path.open("rb") as source, part.open("wb") as target:
         os.fchmod(target.fileno(), 0o600)
+        hand_over(part, target.fileno(), like=os.fstat(source.fileno()))
         zstandard.ZstdCompressor(level=3, threads=0).copy_stream(source, target)
     os.utime(part, (path.stat().st_atime, path.stat().st_mtime))
     os.replace(part, packed)

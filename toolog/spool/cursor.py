@@ -5,7 +5,8 @@ the JSON in hex, and the last line that is whole tells all. Saving appends a lin
 for each would cost a hundred times as much); when the file has grown, it is replaced by one with a single
 line (temporary file, rename). A torn or changed line counts as not written: the line before it tells less, so
 that more is sent again and nothing is skipped. The JSON is an object with ``sink``, ``marks`` (segment ->
-[end, offset, crc], see ``Mark``) and ``state``.
+[end, offset, crc], see ``Mark``) and ``state``. Where a shipper came that does not serve the sink, there is
+also ``left``: the segments that hold something for it (see ``claims``).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
+from toolog.ownership import hand_over
 from toolog.spool.segment import FOREIGN, is_foreign
 
 FOLDER = "cursors"
@@ -46,12 +48,15 @@ class Cursor:
     """The cursor of one sink in one spool.
 
     ``marks``: segment name -> Mark; ``state``: what the sink itself wants to find again (plain data), or
-    None. ``saved`` are the marks as they stand on disk.
+    None. ``saved`` are the marks as they stand on disk. ``left``: the segments that wait for the sink while
+    no shipper serves it, or None while one does. ``path`` names the file where that does not follow from the
+    sink's name.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], sink: str) -> None:
+    def __init__(self, directory: str | os.PathLike[str], sink: str, path: Path | None = None) -> None:
         self.sink = sink
-        self.path = path_of(Path(directory), sink)
+        self.path = path or path_of(Path(directory), sink)
+        self.left: list[str] | None = None
         self.marks: dict[str, Mark] = {}
         self.state: dict[str, Any] | None = None
         self.saved: dict[str, Mark] = {}
@@ -88,11 +93,13 @@ class Cursor:
         try:
             marks = {str(name): Mark(*map(int, mark)) for name, mark in content["marks"].items()}
             state = content["state"]
+            left = content.get("left")
         except (ValueError, TypeError, KeyError, AttributeError):
             return
         self.marks = marks
         self.saved = dict(marks)
         self.state = state if isinstance(state, dict) else None
+        self.left = [str(name) for name in left] if isinstance(left, list) else None
         self.found = True
 
     def save(self, *, sync: bool = False) -> bool:
@@ -101,7 +108,9 @@ class Cursor:
         ``sync`` brings it to the disk too. Returns whether that was possible.
         """
         marks = dict(self.marks)
-        content = {"sink": self.sink, "marks": marks, "state": self.state}
+        content: dict[str, Any] = {"sink": self.sink, "marks": marks, "state": self.state}
+        if self.left is not None:
+            content["left"] = self.left
         body = json.dumps(content, separators=(",", ":")).encode()
         # The line feed stands first: what is in front of it may be torn.
         line = b"\n" + _TITLE + b"%08x " % zlib.crc32(body) + body
@@ -109,7 +118,7 @@ class Cursor:
             try:
                 size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
             except FileNotFoundError:
-                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _make_folder(self.path.parent)
                 size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
             if size > max(_COMPACT_AT, 8 * len(line), 2 * self._room):
                 self._compact(line, sync)
@@ -172,7 +181,7 @@ def reserve(directory: str | os.PathLike[str], sink: str) -> bool:
     """
     path = path_of(Path(directory), sink)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(path.parent)
         if not path.exists() or not path.stat().st_size:
             _write(path, b"\n" * _ROOM, os.O_APPEND | os.O_CREAT, False)
     except OSError:
@@ -197,6 +206,20 @@ def load_all(directory: str | os.PathLike[str]) -> Mapping[str, Cursor]:
             if cursor.found:
                 found[sink] = cursor
     return found
+
+
+def sinks_with_files(directory: str | os.PathLike[str]) -> dict[str, Path]:
+    """Return the sinks that have a cursor's file in a spool, also an empty one, and those files.
+
+    The name of a sink that never acknowledged anything is read from the file's name, which cuts long ones.
+    """
+    folder = Path(directory) / FOLDER
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return {}
+    paths = [folder / name for name in names if name.endswith(SUFFIX) and not name.startswith(".")]
+    return {_sink_of(path) or unquote(path.name[: -len(SUFFIX)]): path for path in paths}
 
 
 def _sink_of(path: Path) -> str | None:
@@ -229,10 +252,17 @@ def _newest(path: Path) -> dict[str, Any] | None:
     return None
 
 
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        hand_over(folder)
+
+
 def _write(path: Path, data: bytes, flags: int, sync: bool) -> int:
     """Write all of ``data`` and return the file's size after it."""
     fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags, 0o600)
     try:
+        hand_over(path, fd)
         view = memoryview(data)
         while view:
             view = view[os.write(fd, view) :]

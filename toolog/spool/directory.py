@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
+from toolog.ownership import hand_over
 from toolog.spool import segment
 from toolog.spool.cursor import Cursor, load_all, reserve
 from toolog.spool.locks import ShipperLock
@@ -20,6 +21,11 @@ from toolog.spool.reader import SpoolReader
 from toolog.spool.writer import MAX_SIZE, SEGMENT_SIZE, SpoolWriter
 
 DEAD_LETTERS = "dead-letters"
+
+
+def dead_letters_of(directory: Path, sink: str) -> Path:
+    """Return where the dead letters of a sink are; nothing is made."""
+    return directory / DEAD_LETTERS / f"{quote(sink, safe='')[:200]}.jsonl"
 
 
 class Passed(Protocol):
@@ -80,9 +86,11 @@ class Spool:
 
     def dead_letters(self, sink: str) -> Path:
         """Return the file for the dead letters of a sink; its folder (0700) is made."""
-        folder = self.directory / DEAD_LETTERS
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return folder / f"{quote(sink, safe='')[:200]}.jsonl"
+        path = dead_letters_of(self.directory, sink)
+        if not path.parent.is_dir():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            hand_over(path.parent)
+        return path
 
     def reserve(self, sink: str) -> bool:
         """Take the disk's room for a sink's cursor before records can fill it; return whether that worked."""
@@ -148,6 +156,7 @@ class Spool:
         readers: Sequence[SpoolReader],
         *,
         below: int | None = None,
+        last: Sequence[SpoolReader] = (),
         spare: Collection[str] = (),
     ) -> GivenUp:
         """Give up records to free ``need`` bytes, and return exactly what was given up.
@@ -157,6 +166,7 @@ class Spool:
         way into a sink. What every reader has acknowledged costs nothing and goes first.
         Only the holder of the shipper's lock may do so, with the readers of all sinks. Only complete segments
         are touched: seal the writer to have its current one looked at. Reads all complete segments, so ask
-        for a good part of the bound at once.
+        for a good part of the bound at once. ``last``: the claims of sinks that nobody serves; what only
+        these need goes before all else.
         """
-        return make_room(self.directory, need, readers, below=below, spare=spare)
+        return make_room(self.directory, need, readers, below=below, spare=spare, last=last)

@@ -184,6 +184,33 @@ def scan(
         pos = following
 
 
+def count_whole(data: bytes, pos: int, salt: int, keep: Callable[[int], bool] | None) -> tuple[int, int]:
+    """Count the wanted frames that stand whole and sound one behind the other from ``pos`` on.
+
+    Returns (how many, where they end). Nothing is made of them, which is several times faster than `scan`.
+    """
+    view = memoryview(data)
+    crc32 = zlib.crc32
+    wanted: dict[int, int] = {}
+    length_of = len(data)
+    last = length_of - HEAD_SIZE
+    number = 0
+    while pos <= last:
+        mark, crc, check, length, _, levelno, _, flags = unpack_all(data, pos)
+        body = pos + HEAD_SIZE
+        stop = body + length
+        if mark != MARK or stop > length_of or crc32(view[pos + FACTS_AT : body], salt) != check:
+            break
+        if crc32(view[body:stop], check) != crc:
+            break
+        if not flags & HEADER_FLAG:
+            if levelno not in wanted:
+                wanted[levelno] = int(keep is None or keep(levelno))
+            number += wanted[levelno]
+        pos = stop
+    return number, pos
+
+
 def _give_up(found: Scan, data: bytes, start: int, stop: int, broken: bool) -> None:
     """Count the bytes from ``start`` to ``stop`` as damage.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from toolog.errors import SpoolError
+from toolog.ownership import hand_over
 from toolog.spool import forks
 
 NAME = "shipper.lock"
@@ -45,6 +46,7 @@ class ShipperLock:
         except OSError as error:
             raise SpoolError(f"the lock file {self.path} cannot be opened: {error}") from error
         try:
+            hand_over(self.path, fd)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
@@ -60,6 +62,21 @@ class ShipperLock:
         self._pid = os.getpid()
         self._fd = fd
         return True
+
+    def is_taken(self) -> bool:
+        """Whether somebody has the lock; creates nothing and takes nothing."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:  # no file, or none that we may look at
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_UN)
+        except OSError:
+            return True
+        finally:
+            os.close(fd)
+        return False
 
     def is_deleted(self) -> bool:
         """Whether this object holds the lock of a file that somebody deleted: others do not see it."""

@@ -26,6 +26,9 @@ from toolog.spool.cursor import Mark
 from toolog.spool.frame import Frame, build, salt_of
 from toolog.spool.reader import SpoolReader
 
+_UNSERVED = 1 << 20
+"""What puts a frame that only sinks without a shipper wait for below every level."""
+
 
 @dataclass
 class GivenUp:
@@ -45,7 +48,7 @@ class GivenUp:
 
 @dataclass
 class _Stock:
-    """What one complete segment holds: bytes on disk, and of what is still needed, bytes by level."""
+    """What one complete segment holds: bytes on disk, and of what is still needed, bytes by rank."""
 
     name: str
     size: int
@@ -59,9 +62,12 @@ def make_room(
     readers: Sequence[SpoolReader],
     *,
     below: int | None = None,
+    last: Sequence[SpoolReader] = (),
     spare: Collection[str] = (),
 ) -> GivenUp:
     """Free ``need`` bytes in a spool, and return what that cost; see ``Spool.drop_oldest``."""
+    served = readers
+    readers = [*readers, *last]
     done = GivenUp(by_sink={reader.cursor.sink: Counter() for reader in readers})
     if need <= 0 or not readers:
         return done
@@ -69,24 +75,32 @@ def make_room(
         for reader in readers:
             stack.enter_context(reader.hold())
         stocks = [
-            _stock(directory, name, readers)
+            _stock(directory, name, readers, served)
             for name in segment.listing(directory)
             if name not in spare
             and segment.final_size(directory / (name + segment.SUFFIX))[0]
             and any(reader.passed(name) < segment.FOREIGN for reader in readers)
         ]
         for stock in _plan(stocks, need, below):
-            _carry_out(directory, stock, readers, done)
+            _carry_out(directory, stock, readers, served, done)
     return done
 
 
-def _stock(directory: Path, name: str, readers: Sequence[SpoolReader]) -> _Stock:
+def _rank(frame: Frame, needed_by: Sequence[SpoolReader], served: Sequence[SpoolReader]) -> int:
+    """Return the level that counts for a frame: below all others where no sink that is served needs it."""
+    return frame.levelno if any(reader in served for reader in needed_by) else frame.levelno - _UNSERVED
+
+
+def _stock(
+    directory: Path, name: str, readers: Sequence[SpoolReader], served: Sequence[SpoolReader]
+) -> _Stock:
     size = segment.final_size(directory / (name + segment.SUFFIX))[1]
     needed: Counter[int] = Counter()
     start = min([reader.passed(name) for reader in readers])
     for frame in frames_of(directory, name, Mark(start)):
-        if any(reader.needs(frame) for reader in readers):
-            needed[frame.levelno] += frame.end - frame.offset
+        needed_by = [reader for reader in readers if reader.needs(frame)]
+        if needed_by:
+            needed[_rank(frame, needed_by, served)] += frame.end - frame.offset
     return _Stock(name, size, needed)
 
 
@@ -115,7 +129,13 @@ def _plan(stocks: Sequence[_Stock], need: int, below: int | None) -> list[_Stock
     return list(chosen.values())
 
 
-def _carry_out(directory: Path, stock: _Stock, readers: Sequence[SpoolReader], done: GivenUp) -> None:
+def _carry_out(
+    directory: Path,
+    stock: _Stock,
+    readers: Sequence[SpoolReader],
+    served: Sequence[SpoolReader],
+    done: GivenUp,
+) -> None:
     """Delete a segment after what is to stay of it stands in a new one."""
     start = min([reader.passed(stock.name) for reader in readers])
     kept: list[Frame] = []
@@ -125,7 +145,7 @@ def _carry_out(directory: Path, stock: _Stock, readers: Sequence[SpoolReader], d
         needed_by = [reader for reader in readers if reader.needs(frame)]
         if not needed_by:
             continue
-        if frame.levelno not in stock.doomed:
+        if _rank(frame, needed_by, served) not in stock.doomed:
             kept.append(frame)
             continue
         lost[frame.levelno] += 1
@@ -169,9 +189,8 @@ def _carry_over(
                 marks[reader] = Mark(at + len(data), at, int.from_bytes(data[4:8], "little"))
         at += len(data)
     # The marks first: if the process dies before the segment is there, they mean nothing.
-    for reader, mark in marks.items():
-        reader.cursor.marks[text] = mark
-        reader.cursor.save(sync=reader.sync)
+    for reader in readers:
+        reader.carry_over(old, text, marks.get(reader))
     return segment.create(directory, name, b"".join(parts)), at
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from toolog.spool import segment
-from toolog.spool.browse import fits, walk
+from toolog.spool.backlog import Backlog
+from toolog.spool.browse import fits
 from toolog.spool.cursor import Cursor, Mark
 from toolog.spool.frame import CHUNK, Frame, salt_of, scan
 
@@ -33,11 +34,8 @@ class _Place:
     """Where a reader is in one segment."""
 
     __slots__ = (
-        "acked",
         "ask_at",
         "broken",
-        "count_at",
-        "counted",
         "done",
         "final",
         "path",
@@ -57,9 +55,6 @@ class _Place:
         self.stuck = -1  # the size at which there was no whole frame to read
         self.retry_at = 0.0  # after a failed read
         self.ask_at = 0.0  # when to ask again whether the writer is gone
-        self.count_at = -1  # for `pending`: counted up to here ...
-        self.counted = 0  # ... so many frames since the cursor's first place,
-        self.acked = 0  # of which so many are acknowledged
 
 
 class _Run:
@@ -113,6 +108,7 @@ class SpoolReader:
         self._sizes: dict[str, int] = {}
         self._runs: deque[_Run] = deque()
         self._average = 1024  # bytes between two wanted frames
+        self._backlog = Backlog(self.directory)
         self._dirty = False
         self._listed_at = 0.0
         self._listed_ns = 0
@@ -161,26 +157,25 @@ class SpoolReader:
                 self._pass(run, len(run.offsets))
             return self._save()
 
-    def pending(self) -> int:
+    def pending(self, stop: Callable[[], bool] = lambda: False) -> int:
         """Return how many wanted frames are in the spool that are not acknowledged.
 
-        The first call reads all that is not acknowledged, later ones what came since.
+        The first call reads all that is not acknowledged, later ones what came and what was acknowledged
+        since. It does not keep the reader from reading. ``stop`` is asked again and again: when it says yes,
+        what was counted so far is returned, and the next call goes on.
         """
         with self._lock:
             self._refresh(force=True)
-            total = 0
-            for name in self._sizes:
-                place = self._place(name)
-                self._count(name, place)
-                total += max(0, place.counted - place.acked)
-            return total
+            wanted = {name: self._keep_in(name) for name in self._sizes}
+            marks = dict(self.cursor.marks)
+        return self._backlog.count(wanted, marks, stop)
 
     def passed(self, name: str) -> int:
         """Return up to which byte a segment is acknowledged, so that it can be deleted behind it.
 
         A sink that keeps a state of its own must find the two together: there only what is saved counts.
         """
-        if segment.is_foreign(name, self.cursor.sink):
+        if not self.concerns(name):
             return segment.FOREIGN
         with self._lock:
             marks = self.cursor.saved if self.cursor.state is not None else self.cursor.marks
@@ -198,6 +193,10 @@ class SpoolReader:
                 ]
             )
 
+    def concerns(self, name: str) -> bool:
+        """Tell whether a segment may hold anything for this sink: it is not addressed to another one."""
+        return not segment.is_foreign(name, self.cursor.sink)
+
     def needs(self, frame: Frame) -> bool:
         """Tell whether the sink still needs a frame: it wants that level and has not acknowledged it."""
         keep = self._keep_in(frame.segment)
@@ -210,6 +209,18 @@ class SpoolReader:
     def hold(self) -> threading.RLock:
         """Return the lock that keeps this reader from reading and acknowledging meanwhile."""
         return self._lock
+
+    def carry_over(self, old: str, new: str, mark: Mark | None) -> None:
+        """Save that what was kept of a segment will stand in a new one, acknowledged up to ``mark`` there."""
+        if mark is not None:
+            self.cursor.marks[new] = mark
+            self.cursor.save(sync=self.sync)
+
+    def settle(self) -> None:
+        """Save the cursor, where it moved over frames that nobody wants and that wait for no other frame."""
+        with self._lock:
+            if self._dirty:
+                self._save()
 
     def forget(self) -> None:
         """Return to the cursor: all that was read and not acknowledged will be read again."""
@@ -367,8 +378,7 @@ class SpoolReader:
             listed = segment.listing(self.directory)
         except OSError:
             return
-        sink = self.cursor.sink
-        sizes = {name: listed[name] for name in listed if not segment.is_foreign(name, sink)}
+        sizes = {name: listed[name] for name in listed if self.concerns(name)}
         self._listed_at, self._listed_ns, self._dir_mtime_ns = now, listed_ns, mtime
         self._sizes = sizes
         for name in [name for name in self._places if name not in sizes]:
@@ -409,9 +419,6 @@ class SpoolReader:
         frame_end, crc = run.frames[count - 1]
         self.cursor.marks[run.segment] = Mark(run.end if whole else frame_end, run.offsets[count - 1], crc)
         self._dirty = True
-        place = self._places.get(run.segment)
-        if place is not None:
-            place.acked += count
         if whole:
             self._runs.popleft()
         else:
@@ -426,28 +433,3 @@ class SpoolReader:
         self._dirty = True
         self.unsaved += 1
         return False
-
-    # -- counting
-
-    def _count(self, name: str, place: _Place) -> None:
-        """Count the frames of a segment that were not counted yet."""
-        try:
-            fd = segment.open_to_read(place.path)
-        except OSError:
-            return
-        try:
-            size = os.fstat(fd).st_size
-            if place.count_at < 0:
-                if place.pos < 0:
-                    place.pos = self._verify(fd, name, size)
-                mark = self.cursor.marks.get(name)
-                place.count_at = mark.end if mark else 0
-                place.acked = 0
-            keep = self._keep_in(name)
-            for found in walk(fd, name, place.salt, place.count_at, size, final=False, keep=keep):
-                place.counted += len(found.frames)
-                place.count_at = found.consumed
-        except OSError:
-            pass
-        finally:
-            os.close(fd)

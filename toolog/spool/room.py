@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from toolog.ownership import hand_over
+
 NAME = "room.wanted"
 
 
@@ -19,6 +21,7 @@ def ask_for_room(directory: Path, levelno: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         fd = os.open(path, flags, 0o600)
         try:
+            hand_over(path, fd)
             if os.fstat(fd).st_size < 4096:
                 os.write(fd, b"%d\n" % levelno)
         finally:

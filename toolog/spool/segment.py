@@ -19,6 +19,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from toolog.errors import SpoolError
+from toolog.ownership import hand_over
 from toolog.spool import forks, frame
 
 MAGIC = b"TLSPOOL1"
@@ -221,6 +222,7 @@ def create(directory: Path, name: SegmentName, content: bytes = b"") -> Segment:
     segment = Segment(fd, text, path, 0)  # owns the descriptor from here on
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        hand_over(fresh, fd)
         head = header(name) + content
         if os.write(fd, head) != len(head):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

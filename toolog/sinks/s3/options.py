@@ -8,8 +8,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+<<<<<<< HEAD
 from toolog.errors import ConfigError, nearest, unknown_key
 from toolog.sinks.s3.names import FORMATS
+=======
+from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
+>>>>>>> fixship
 from toolog.sinks.secret import Secret, resolve_secret
 from toolog.units import parse_duration
 
@@ -69,8 +73,12 @@ def access(options: Mapping[str, Any], where: str) -> Access:
     given = {key: value for key, value in options.items() if value is not None}
     for key in ("bucket", "endpoint_url", "region", "profile", "ca_certs"):
         if key in given and (not isinstance(given[key], str) or not given[key].strip()):
+<<<<<<< HEAD
             found = "an empty one" if isinstance(given[key], str) else f"a {type(given[key]).__name__}"
             raise ConfigError(f"{key} of {where} is a text, not {found}")
+=======
+            raise ConfigError(f"{key} of {where} is a text, not {shown(given[key])}")
+>>>>>>> fixship
     if "bucket" not in given:
         raise ConfigError(f"{where} needs its bucket: bucket = 'acme-toolog'")
     bucket = given["bucket"]
@@ -78,7 +86,11 @@ def access(options: Mapping[str, Any], where: str) -> Access:
         # A whole address may hold a secret in front of an "@".
         quoted = "an address" if "@" in bucket else repr(bucket)
         hint = "; the prefix is an option of its own" if "/" in bucket else ""
+<<<<<<< HEAD
         raise ConfigError(f"bucket of {where} is a bucket's name, not {quoted}{hint}")
+=======
+        raise ConfigError(f"bucket of {where} is a bucket's name, not {shown(bucket)}{hint}")
+>>>>>>> fixship
     if "endpoint_url" in given:
         _check_url(given["endpoint_url"], where)
     _check_choice(given.get("addressing", "auto"), ADDRESSING, f"addressing of {where}")
@@ -122,11 +134,18 @@ def layout(
 ) -> Layout:
     """Return what objects are like, from a sink's options. Raises ConfigError naming ``where``."""
     if not isinstance(prefix, str) or len(prefix.encode()) > _LONGEST_PREFIX or not prefix.isprintable():
+<<<<<<< HEAD
         raise ConfigError(f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {prefix!r}")
     _check_choice(format, FORMATS, f"format of {where}")
+=======
+        raise ConfigError(
+            f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {shown(prefix)}"
+        )
+    _check_choice(format, ("msgpack", "jsonl"), f"format of {where}")
+>>>>>>> fixship
     if type(compression_level) is not int or not 1 <= compression_level <= 22:
         raise ConfigError(
-            f"compression_level of {where} is a whole number from 1 to 22, not {compression_level!r}"
+            f"compression_level of {where} is a whole number from 1 to 22, not {shown(compression_level)}"
         )
     extra: dict[str, str] = {}
     if storage_class is not None:
@@ -149,7 +168,7 @@ def _check_choice(value: object, known: tuple[str, ...], where: str) -> None:
     if value not in known:
         guess = nearest(value, known) if isinstance(value, str) else None
         hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(known)}"
-        raise ConfigError(f"{where} cannot be {value!r}; {hint}")
+        raise ConfigError(f"{where} cannot be {shown(value)}; {hint}")
 
 
 def _check_url(url: str, where: str) -> None:
@@ -159,6 +178,7 @@ def _check_url(url: str, where: str) -> None:
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
+<<<<<<< HEAD
     if "@" in url:
         raise ConfigError(
             f"endpoint_url of {where}: credentials do not belong into a URL; give access_key_id and "
@@ -166,14 +186,20 @@ def _check_url(url: str, where: str) -> None:
         )
     if not sound or parts.query or parts.fragment:
         raise ConfigError(f"endpoint_url of {where} is a URL such as 'https://s3.example.com:9000'")
+=======
+    if not sound:
+        raise ConfigError(f"endpoint_url of {where} is like 'https://s3.example.com:9000', not {shown(url)}")
+>>>>>>> fixship
 
 
 def _tagging(tags: object, where: str) -> str:
     if not isinstance(tags, Mapping) or len(tags) > 10:
-        raise ConfigError(f"tags of {where} is a table of at most ten names and values, not {tags!r}")
+        raise ConfigError(f"tags of {where} is a table of at most ten names and values, not {kind_of(tags)}")
     for name, value in tags.items():
         if not isinstance(name, str) or not isinstance(value, str) or not 1 <= len(name) <= 128:
-            raise ConfigError(f"tags of {where}: names and values are texts, not {name!r}: {value!r}")
+            raise ConfigError(
+                f"tags of {where}: names and values are texts, not {shown(name)}: {shown(value)}"
+            )
         if len(value) > 256:
             raise ConfigError(f"tags of {where}: the value of {name!r} is longer than 256 characters")
     return urlencode(tags)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from toolog.errors import ConfigError, SinkDenied, nearest, unknown_key
+from toolog.errors import ConfigError, SinkDenied, nearest, shown, unknown_key
 from toolog.sinks.base import COMMON_OPTIONS
 from toolog.sinks.search.document import LEAF_BYTES
 from toolog.sinks.search.lifecycles import check_lifecycle
@@ -68,7 +68,7 @@ class SearchOptions:
         dialect = check_dialect(given.get("dialect", kind if kind in DIALECTS else "elasticsearch"), where)
         for key in ("verify_certs", "http_compress"):
             if not isinstance(given.get(key, True), bool):
-                raise ConfigError(f"{key} of {where} is true or false, not {given[key]!r}")
+                raise ConfigError(f"{key} of {where} is true or false, not {shown(given[key])}")
         options = cls(
             hosts=_hosts(given.get("hosts"), where),
             where=where,
@@ -148,7 +148,7 @@ def check_dialect(value: Any, where: str) -> Dialect:
         return cast(Dialect, value)
     guess = nearest(str(value), DIALECTS)
     hint = f"did you mean {guess!r}?" if guess else f"one of {', '.join(DIALECTS)}"
-    raise ConfigError(f"dialect of {where}: {value!r} is not known; {hint}")
+    raise ConfigError(f"dialect of {where}: {shown(value)} is not known; {hint}")
 
 
 def _hosts(value: Any, where: str) -> tuple[str, ...]:
