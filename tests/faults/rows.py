@@ -272,10 +272,10 @@ def kill_at_random(number: int) -> Callable[[Run], None]:
         moments = random.Random(number)
         for life in range(number):
             program = run.start(first=life * 1_000_000, count=0)
-            time.sleep(moments.uniform(0.0, 0.3))
+            time.sleep(moments.uniform(0.0, 1.5))  # the first batch is sent after a second or so
             program.send_signal(signal.SIGKILL)
             run.finish(program, -signal.SIGKILL)
-        run.produce(first=number * 1_000_000, count=1)
+        run.produce(first=number * 1_000_000, count=1, flush=90)
 
     return work
 
@@ -295,7 +295,7 @@ def kill_at(point: str, number: int) -> Callable[[Run], None]:
                 times=2 + life % 5,
             )
             run.finish(program, -signal.SIGKILL)
-        run.produce(first=number * 1_000_000, count=1)
+        run.produce(first=number * 1_000_000, count=1, flush=90)
 
     return work
 
@@ -359,23 +359,22 @@ S3 = [
 ]
 
 
-KILLS_AT_RANDOM, KILLS_AT_A_POINT = 300, 25
-"""How many in the long tier, in all: half of them with each server."""
+def kills(at_random: int, at_a_point: int, *, long: bool) -> list[Row]:
+    """Return the rows with kills: so many at random moments, and so many at each point of the work.
+
+    In the long tier each server gets half of them; in the short one each point is tried with one of the two.
+    """
+    found = []
+    for turn, place in enumerate(("search", "s3")):
+        number, each = ((at_random + 1) // 2, (at_a_point + 1) // 2) if long else (at_random, at_a_point)
+        name = f"kill -9 at random, {number} times"
+        found.append(Row(name, place, kill_at_random(number), all_stored, long, number))
+        for index, point in enumerate(deaths.POINTS):
+            if long or index % 2 == turn:
+                name = f"kill -9 {point}, {each} times"
+                found.append(Row(name, place, kill_at(point, each), all_stored, long, each))
+    return found
 
 
-def _kills() -> Iterator[Row]:
-    for number, each, is_long in ((2, 1, False), (KILLS_AT_RANDOM // 2, KILLS_AT_A_POINT // 2 + 1, True)):
-        for place in ("search", "s3"):
-            name = f"kill -9 at random, {number} times"
-            yield Row(name, place, kill_at_random(number), all_stored, is_long, number)
-            for point in deaths.POINTS:
-                # The short tier tries each point with one of the servers.
-                if is_long or (list(deaths.POINTS).index(point) % 2 == 0) == (place == "search"):
-                    name = f"kill -9 {point}, {each} times"
-                    yield Row(name, place, kill_at(point, each), all_stored, is_long, each)
-
-
-KILLS = list(_kills())
-ALL = [*SEARCH, *S3, *KILLS]
-LONG_TIER = [row for row in ALL if row.long or not row.kills]
-"""All rows, with the many kills in the place of the few."""
+SHORT_TIER = [*(row for row in [*SEARCH, *S3] if not row.long), *kills(2, 1, long=False)]
+"""What is part of the suite."""
