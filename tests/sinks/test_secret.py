@@ -13,8 +13,8 @@ WORD = "an-invented-" + "word"
 
 
 def test_text_is_the_secret() -> None:
-    """A plain text is the secret, without white space around it."""
-    assert resolve_secret(f" {WORD}\n", "api_key").read() == WORD
+    """A plain text is the secret, blanks and all; only a line break at its end is no part of it."""
+    assert resolve_secret(f" {WORD} \n", "api_key").read() == f" {WORD} "
 
 
 def test_environment_is_read_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,14 +31,14 @@ class Secret:
         self.where = where
 
     def read(self) -> str:
-        """Return the secret as it is now, without white space around it.
+        """Return the secret as it is now, without the line break that ends a file.
 
         Raises SinkDenied, which says what is missing and where, when there is none: it is tried again later.
         """
         text = self._fetch()
         if not isinstance(text, str) or not text.strip():
             raise self._missing("it is empty" if isinstance(text, str) else f"it is a {type(text).__name__}")
-        text = text.strip()
+        text = text.strip("\r\n")
         if not text.isprintable():
             raise self._missing("it has a line break or another control character inside")
         return text

@@ -69,6 +69,34 @@ def test_ways_to_say_who_we_are(
     assert sink.write(batch(CALLS)) is None
 
 
+def test_any_letters_in_a_password(
+    make_search_proxy: MakeProxy, make_sink: MakeSink, streams: Cluster, client: str
+) -> None:
+    """A password may have letters of any script."""
+    word = "pässwörd-日本"
+    proxy = make_search_proxy(access=Access([User("ann", word)]))
+    sink = make_sink(type=client, hosts=[proxy.url], basic_auth=["ann", word])
+    sink.connect()
+    assert sink.write(batch(CALLS)) is None
+
+
+@pytest.mark.parametrize("option", ["api_key", "bearer_auth"])
+def test_a_key_that_is_none(make_sink: MakeSink, client: str, option: str) -> None:
+    """A key with letters that no header takes is told by the option's name, never quoted."""
+    sink = make_sink(type=client, **{option: "schlüssel with blanks"})
+    with pytest.raises(SinkDenied, match=f"{option} of sink 'search' has blanks") as caught:
+        sink.connect()
+    assert "schl" not in str(caught.value)
+
+
+def test_a_path_in_front(make_sink: MakeSink, search_proxy: SearchProxy, client: str) -> None:
+    """A server behind a path of a proxy is asked below that path."""
+    sink = make_sink(type=client, hosts=[search_proxy.url + "/behind/it/"])
+    with pytest.raises(SinkUnavailable):
+        sink.connect()
+    assert search_proxy.deliveries[0].path.startswith("/behind/it")
+
+
 def test_a_wrong_password(make_sink: MakeSink, guarded: SearchProxy, streams: Cluster, client: str) -> None:
     """A wrong password denies access at connect; the message names the option and never the secret."""
     sink = make_sink(type=client, hosts=[guarded.url], basic_auth=["ann", "wrong-word"])

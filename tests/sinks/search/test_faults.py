@@ -163,7 +163,8 @@ def test_a_server_that_breaks_on_everything_is_waited_for(
     sink.connect()
     search_proxy.add(RejectItems(500, every(1)), times=20, where=is_bulk)
     for _ in range(20):
-        assert len(write(sink, batch(CALLS)).retry) == 30
+        with pytest.raises(SinkUnavailable, match=r"took none of 30 records \(500 exception: injected"):
+            sink.write(batch(CALLS))
     assert settle(sink, batch(CALLS)) == {}
 
 
@@ -202,6 +203,9 @@ def test_a_refused_request_is_tried_again(
     sink = make_sink(type=client)
     sink.connect()
     search_proxy.add(Status(status), where=is_bulk)
+    with pytest.raises(SinkUnavailable, match=str(status)) as caught:
+        sink.write(batch(CALLS))
+    assert caught.value.tells
     assert settle(sink, batch(CALLS)) == {}
     assert len(search_proxy.bulk_deliveries()) == 2
     assert len(streams.ids()) == 30

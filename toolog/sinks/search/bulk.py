@@ -53,8 +53,8 @@ class Line:
 class Outcome:
     """What became of records: ``stored`` (a number), of them ``again``; the others by their ids.
 
-    ``throttled``: the server said 429. ``trouble`` is why some in ``retry`` had no answer at all, ``broke``
-    an error of ours.
+    ``throttled``: the server said 429. ``reason`` is what it said of one in ``retry``, ``trouble`` why some
+    there had no answer at all, ``broke`` an error of ours.
     """
 
     stored: int = 0
@@ -62,6 +62,7 @@ class Outcome:
     rejected: dict[str, str] = field(default_factory=dict)
     retry: set[str] = field(default_factory=set)
     throttled: bool = False
+    reason: str = ""
     trouble: SinkUnavailable | None = None
     broke: Exception | None = None
 
@@ -72,6 +73,7 @@ class Outcome:
         self.rejected.update(other.rejected)
         self.retry |= other.retry
         self.throttled = self.throttled or other.throttled
+        self.reason = self.reason or other.reason
         self.trouble = self.trouble or other.trouble
         self.broke = self.broke or other.broke
 
@@ -138,6 +140,7 @@ class Bulk:
             return self._smaller(part, len(body), outcome)
         if reply.status == 429:
             outcome.throttled = True
+            outcome.reason = f"429 {reason_of(reply.body)}"
             return [part]
         if reply.status == 400 and _is_about_documents(reply):
             return self._apart(part, reply, outcome)
@@ -175,10 +178,9 @@ class Bulk:
             elif status == 409:
                 outcome.stored += 1
                 outcome.again += 1
-            elif status == 429:
-                outcome.throttled = True
-                outcome.retry.add(line.record_id)
-            elif status in _LATER:
+            elif status == 429 or status in _LATER:
+                outcome.throttled = outcome.throttled or status == 429
+                outcome.reason = outcome.reason or f"{status} {reason_of(result.get('error'))}"
                 outcome.retry.add(line.record_id)
             elif status in _DENIED or (status == 400 and _type_of(result) in _OTHERS_FAULT):
                 outcome.retry.add(line.record_id)
@@ -210,6 +212,7 @@ class Bulk:
                 del self._tries[line.record_id]
                 outcome.rejected[line.record_id] = reason
             else:
+                outcome.reason = outcome.reason or reason
                 outcome.retry.add(line.record_id)
 
     def _check_streams(self, items: Iterable[Any], fresh: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,10 +42,10 @@ def _elasticsearch(options: SearchOptions) -> Any:
     given: dict[str, Any] = {}
     if (key := options.read_api_key()) is not None:
         given["api_key"] = key
-    if options.bearer_auth is not None:
-        given["bearer_auth"] = options.bearer_auth.read()
+    if (token := options.read_token()) is not None:
+        given["bearer_auth"] = token
     if (user := options.read_user()) is not None:
-        given["basic_auth"] = user
+        given["headers"] = {"authorization": _basic(user)}
     return elasticsearch.Elasticsearch(
         list(options.hosts),
         request_timeout=options.timeout,
@@ -63,8 +64,10 @@ def _opensearch(options: SearchOptions) -> Any:
     headers: dict[str, str] = {}
     if (key := options.read_api_key()) is not None:
         headers["authorization"] = f"ApiKey {key}"
-    if options.bearer_auth is not None:
-        headers["authorization"] = f"Bearer {options.bearer_auth.read()}"
+    if (token := options.read_token()) is not None:
+        headers["authorization"] = f"Bearer {token}"
+    if (user := options.read_user()) is not None:
+        headers["authorization"] = _basic(user)
     tls = _tls(options)
     if "ssl_assert_fingerprint" in tls and options.ca_certs is None:
         tls["verify_certs"] = False  # the fingerprint is what is checked, as elasticsearch-py does it
@@ -74,10 +77,14 @@ def _opensearch(options: SearchOptions) -> Any:
         http_compress=options.http_compress,
         pool_maxsize=_CONNECTIONS,
         headers=headers,
-        http_auth=options.read_user(),
         **_retries(options),
         **tls,
     )
+
+
+def _basic(user: tuple[str, str]) -> str:
+    """Return the header of user and password; the clients' own break on letters beyond ASCII or Latin-1."""
+    return f"Basic {base64.b64encode(':'.join(user).encode()).decode()}"
 
 
 def _tls(options: SearchOptions) -> dict[str, Any]:

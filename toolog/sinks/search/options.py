@@ -114,7 +114,11 @@ class SearchOptions:
         """Return the encoded API key as it is now, or None when ``api_key`` is not set. Raises SinkDenied."""
         if isinstance(self.api_key, tuple):
             return base64.b64encode(f"{self.api_key[0]}:{self.api_key[1].read()}".encode()).decode()
-        return None if self.api_key is None else self.api_key.read()
+        return None if self.api_key is None else _header_text(self.api_key)
+
+    def read_token(self) -> str | None:
+        """Return the token as it is now, or None when ``bearer_auth`` is not set. Raises SinkDenied."""
+        return None if self.bearer_auth is None else _header_text(self.bearer_auth)
 
     def read_user(self) -> tuple[str, str] | None:
         """Return user and password as they are now, or None when ``basic_auth`` is not set.
@@ -129,6 +133,13 @@ class SearchOptions:
         if not colon:
             raise SinkDenied(f"{self.basic_auth.where} is 'user:password'; it has no ':'")
         return user, password
+
+
+def _header_text(secret: Secret) -> str:
+    text = secret.read().strip()
+    if not text.isascii() or " " in text:
+        raise SinkDenied(f"{secret.where} has blanks or other characters that no key has; check it")
+    return text
 
 
 def check_dialect(value: Any, where: str) -> Dialect:

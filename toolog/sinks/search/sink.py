@@ -97,9 +97,11 @@ class ElasticsearchSink:
         outcome = self._send(batch)
         if isinstance(outcome.trouble, SinkDenied):
             self._part()
+        if outcome.retry and not outcome.stored and not outcome.rejected:
+            reason = outcome.reason or "the answer names none of them"
+            text = f"{self.options.where}: the server took none of {len(batch)} records ({reason})"
+            raise outcome.trouble or SinkUnavailable(text, tells=True)
         if outcome.trouble is not None:
-            if not outcome.stored and not outcome.rejected:
-                raise outcome.trouble
             contain(f"sink {self.name}: some records wait", outcome.trouble, told=str(outcome.trouble))
         if outcome.rejected or outcome.retry or outcome.again:
             return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again)
