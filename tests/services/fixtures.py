@@ -123,9 +123,13 @@ def namespace() -> str:
 
 
 @pytest.fixture
-def bucket(seaweedfs: SeaweedFS) -> str:
-    """An empty bucket of the shared S3 server that no other test has."""
-    return seaweedfs.make_bucket(f"t{uuid.uuid4().hex[:12]}")
+def bucket(seaweedfs: SeaweedFS) -> Iterator[str]:
+    """An empty bucket of the shared S3 server that no other test has. It goes with the test: the server has
+    room for some sixty.
+    """
+    name = seaweedfs.make_bucket(f"t{uuid.uuid4().hex[:12]}")
+    yield name
+    seaweedfs.client().delete_bucket(Bucket=name)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from toolog.errors import ConfigError, nearest, unknown_key
+from toolog.sinks.s3.names import FORMATS
 from toolog.sinks.secret import Secret, resolve_secret
 from toolog.units import parse_duration
 
@@ -119,7 +120,7 @@ def layout(
     """Return what objects are like, from a sink's options. Raises ConfigError naming ``where``."""
     if not isinstance(prefix, str) or len(prefix.encode()) > _LONGEST_PREFIX or not prefix.isprintable():
         raise ConfigError(f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {prefix!r}")
-    _check_choice(format, ("msgpack", "jsonl"), f"format of {where}")
+    _check_choice(format, FORMATS, f"format of {where}")
     if type(compression_level) is not int or not 1 <= compression_level <= 22:
         raise ConfigError(
             f"compression_level of {where} is a whole number from 1 to 22, not {compression_level!r}"
