@@ -102,8 +102,7 @@ def test_room_is_asked_for_and_made_by_the_shipper(tmp_path: Path) -> None:
         pass
     dropped = stats()["dropped"]
     assert set(dropped) == {"queue_full"} and set(dropped["queue_full"]) == {"DEBUG"}, dropped
-    held = [(one.levelno, len(one.payload)) for one in made.pipeline.held.frames.values()]
-    assert not held, (held, dropped, made.pipeline.outlet.spool.segments(), stats())
+    assert not made.pipeline.held.frames
     """
     run(writer, tmp_path)
     assert {number for number in waiting(tmp_path) if number >= 1_000_000} == set(range(1_000_000, 1_000_010))

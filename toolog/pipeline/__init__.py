@@ -295,7 +295,7 @@ class Pipeline:
             return False
         self.salvage()
         if self.options.ship != "background":
-            return not self.held.frames
+            return self.held.is_empty()
         if not self.worker.alive and not self.ended:
             self.keep_house()
         return self.shipping.wait(deadline, and_left=True)

@@ -40,6 +40,7 @@ class Held:
         self._places = itertools.count()
         self._segment = ""
         self._end = 0
+        self._moving = False  # some were taken, and it is not known yet whether the disk has them
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -72,12 +73,18 @@ class Held:
             elif not oldest:
                 return None  # what is older was taken too
 
+    def is_empty(self) -> bool:
+        """Whether nothing is held, nor on its way from here to the disk."""
+        with self.lock:
+            return not self.frames and not self._moving
+
     def take_untouched(self, limit: int) -> list[Frame]:
-        """Remove and return records that no reader took yet, oldest first."""
+        """Remove and return records that no reader took yet, oldest first; `put_back` must follow."""
         with self.lock:
             start = max([reader.at for reader in self.readers], default=0)
             places = [place for place in list(self.frames) if place >= start][:limit]
             taken = [self.frames.pop(place, None) for place in places]
+            self._moving = bool(places)
         return [frame for frame in taken if frame is not None]
 
     def take_all(self) -> list[Frame]:
@@ -89,9 +96,13 @@ class Held:
         return frames
 
     def put_back(self, frames: Sequence[Frame]) -> None:
-        """Return records that `take_untouched` gave out, to the places they had."""
+        """Return what the disk did not take of `take_untouched`, if anything, to the places it had."""
         with self.lock:
-            self.frames = dict(sorted([*self.frames.items(), *((frame.offset, frame) for frame in frames)]))
+            self._moving = False
+            if frames:
+                self.frames = dict(
+                    sorted([*self.frames.items(), *((frame.offset, frame) for frame in frames)])
+                )
 
     def retire(self) -> None:
         """Let go of what every reader has acknowledged."""

@@ -140,9 +140,12 @@ class Outlet:
             moved = self._held.take_untouched(64)
             if not moved:
                 break
-            rest = self._to_disk([(frame.levelno, frame.serializer, frame.payload) for frame in moved])
-            if rest:
+            rest: Sequence[Sealed] = [(frame.levelno, frame.serializer, frame.payload) for frame in moved]
+            try:
+                rest = self._to_disk(rest)
+            finally:
                 self._held.put_back(moved[len(moved) - len(rest) :])
+            if rest:
                 return False
             self.written += 1
         self.degraded = False

@@ -263,8 +263,19 @@ class Shipping:
         ``and_left``: also what dead processes left there. Where no thread runs, this one ships. Where another
         process ships there is nothing to wait for. False when the deadline (monotonic seconds) came.
         """
-        target, held_to = self.own_segments(and_left=and_left), self._held.end if self._held.frames else 0
-        is_done = _Once(lambda: self._has_arrived(target, held_to))
+        held_to = 0 if self._held.is_empty() else self._held.end
+        target = self.own_segments(and_left=and_left)
+
+        def has_arrived() -> bool:
+            nonlocal held_to
+            if held_to and not self._held.is_empty() and self._held.acked() < held_to:
+                return False
+            if held_to:  # the disk may have it by now
+                held_to = 0
+                target.update(self.own_segments(and_left=and_left))
+            return self._has_arrived(target)
+
+        is_done = _Once(has_arrived)
         began = time.monotonic()
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
             runner.work_here(lambda: is_done() or time.monotonic() >= deadline)
@@ -282,9 +293,7 @@ class Shipping:
                 runner.hurry = False
         return True
 
-    def _has_arrived(self, target: dict[str, int], held_to: int) -> bool:
-        if held_to and self._held.frames and self._held.acked() < held_to:
-            return False
+    def _has_arrived(self, target: dict[str, int]) -> bool:
         if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
             return self._other_ships or self.outlet.spool is None
         for name in list(target):
