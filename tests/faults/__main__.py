@@ -2,6 +2,8 @@
 
     --row TEXT     only the rows whose name contains TEXT; may be repeated
     --short        only the rows that the suite has too
+    --kills N      how many programs are killed at random moments (300), half of them with each server
+    --each N       how many at each point of their work (25)
     --soak MIN     how long the soak lasts (30 minutes; 0 leaves it out)
     --json FILE    write the figures into a file, for docs/faults.py
 
@@ -47,6 +49,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The whole fault matrix.")
     parser.add_argument("--row", action="append", default=[], metavar="TEXT")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--kills", type=int, default=300, metavar="N")
+    parser.add_argument("--each", type=int, default=25, metavar="N")
     parser.add_argument("--soak", type=float, default=30.0, metavar="MIN")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
@@ -71,7 +75,9 @@ def main() -> int:
 
 def carry_out(options: argparse.Namespace, wanted: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
     """Run one row after the other; yield what comes out."""
-    tier = [row for row in rows.ALL if not row.long] if options.short else rows.LONG_TIER
+    tier = rows.SHORT_TIER
+    if not options.short:
+        tier = [*rows.SEARCH, *rows.S3, *rows.kills(options.kills, options.each, long=True)]
     with OpenSearch() as opensearch, SeaweedFS() as seaweedfs:
         for row in tier:
             name = f"{row.place}: {row.name}"

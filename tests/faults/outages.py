@@ -30,6 +30,7 @@ from tests.services.seaweedfs import SeaweedFS
 from tests.services.shared import ROOT
 from toolog.spool import pending
 
+SOAK = "soak, everything at once"
 MOST_MEMORY = 64.0
 """MiB that a backlog may cost."""
 
@@ -130,7 +131,7 @@ def soak(minutes: float) -> dict[str, Any]:
     for books in (kept, other):
         books.unsure = life
         wrong += books.faults()
-    return {"row": f"soak, everything at once, {minutes:g} min", **kept.figures(), **_flat(samples, wrong)}
+    return {"row": f"{SOAK}, {minutes:g} min", **kept.figures(), **_flat(samples, wrong)}
 
 
 FAULTS: dict[str, list[Fault]] = {

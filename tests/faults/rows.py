@@ -272,10 +272,10 @@ def kill_at_random(number: int) -> Callable[[Run], None]:
         moments = random.Random(number)
         for life in range(number):
             program = run.start(first=life * 1_000_000, count=0)
-            time.sleep(moments.uniform(0.0, 0.3))
+            time.sleep(moments.uniform(0.0, 1.5))  # the first batch is sent after a second or so
             program.send_signal(signal.SIGKILL)
             run.finish(program, -signal.SIGKILL)
-        run.produce(first=number * 1_000_000, count=1)
+        run.produce(first=number * 1_000_000, count=1, flush=90)
 
     return work
 
@@ -295,7 +295,7 @@ def kill_at(point: str, number: int) -> Callable[[Run], None]:
                 times=2 + life % 5,
             )
             run.finish(program, -signal.SIGKILL)
-        run.produce(first=number * 1_000_000, count=1)
+        run.produce(first=number * 1_000_000, count=1, flush=90)
 
     return work
 
@@ -329,7 +329,7 @@ SEARCH = [
     Row("429 for single items", "search", under_traffic(RejectItems(429, every(3))), used_up),
     Row("429 for whole requests", "search", under_traffic(Status(429)), used_up, long=True),
     Row("500, 502, 503, 504", "search", faulty(*(Status(code) for code in (500, 502, 503, 504))), used_up),
-    Row("503 for single items", "search", faulty(RejectItems(503, every(4)), times=2), used_up),
+    Row("503 for single items", "search", faulty(RejectItems(503, every(4)), times=2), used_up, long=True),
     Row("400 for single documents", "search", refuse_every_fiftieth, refused_are_dead),
     Row("no answer after the commit, then 409", "search", faulty(Withhold(), times=2), came_again),
     Row("timeout after the commit", "search", time_out, came_again),
@@ -337,7 +337,7 @@ SEARCH = [
     Row("items missing in the answer", "search", faulty(OmitItems(every(5)), times=2), came_again),
     Row("413 from the server itself", "search", send_large_records, was_too_large),
     Row("401 until the credentials are right", "search", deny, used_up),
-    Row("connection reset", "search", faulty(Drop(), times=3), used_up),
+    Row("connection reset", "search", faulty(Drop(), times=3), used_up, long=True),
     Row("nobody listens for 2 s", "search", close_the_port),
     Row("a line of 50 KB/s", "search", faulty(Slow(50_000), times=3), used_up, long=True),
     Row("3 times the bound of the spool", "search", overflow, was_bounded),
@@ -359,23 +359,23 @@ S3 = [
 ]
 
 
-KILLS_AT_RANDOM, KILLS_AT_A_POINT = 300, 25
-"""How many in the long tier, in all: half of them with each server."""
+def kills(at_random: int, at_a_point: int, *, long: bool) -> list[Row]:
+    """Return the rows with kills: so many at random moments, and so many at each point of the work.
 
-
-def _kills() -> Iterator[Row]:
-    for number, each, is_long in ((2, 1, False), (KILLS_AT_RANDOM // 2, KILLS_AT_A_POINT // 2 + 1, True)):
-        for place in ("search", "s3"):
+    In the long tier each server gets half of them; in the short one each point is tried with one of the two.
+    """
+    found = []
+    for turn, place in enumerate(("search", "s3")):
+        number, each = ((at_random + 1) // 2, (at_a_point + 1) // 2) if long else (at_random, at_a_point)
+        if number:
             name = f"kill -9 at random, {number} times"
-            yield Row(name, place, kill_at_random(number), all_stored, is_long, number)
-            for point in deaths.POINTS:
-                # The short tier tries each point with one of the servers.
-                if is_long or (list(deaths.POINTS).index(point) % 2 == 0) == (place == "search"):
-                    name = f"kill -9 {point}, {each} times"
-                    yield Row(name, place, kill_at(point, each), all_stored, is_long, each)
+            found.append(Row(name, place, kill_at_random(number), all_stored, long, number))
+        for index, point in enumerate(deaths.POINTS):
+            if long or index % 2 == turn:
+                name = f"kill -9 {point}, {each} times"
+                found.append(Row(name, place, kill_at(point, each), all_stored, long, each))
+    return found
 
 
-KILLS = list(_kills())
-ALL = [*SEARCH, *S3, *KILLS]
-LONG_TIER = [row for row in ALL if row.long or not row.kills]
-"""All rows, with the many kills in the place of the few."""
+SHORT_TIER = [*(row for row in [*SEARCH, *S3] if not row.long), *kills(0, 1, long=False)]
+"""What is part of the suite."""

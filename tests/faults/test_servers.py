@@ -14,11 +14,6 @@ from tests.services.search_proxy import SearchProxy
 from tests.services.seaweedfs import SeaweedFS
 
 
-def short(found: list[rows.Row]) -> list[rows.Row]:
-    """Return the rows that are part of the suite."""
-    return [row for row in found if not row.long]
-
-
 @pytest.fixture
 def search(opensearch: OpenSearch, search_proxy: SearchProxy, namespace: str) -> Place:
     """A namespace of the run's OpenSearch, behind a proxy."""
@@ -31,25 +26,8 @@ def s3(seaweedfs: SeaweedFS, s3_proxy: S3Proxy, bucket: str) -> Place:
     return S3Place(seaweedfs, s3_proxy, bucket)
 
 
-def check(row: rows.Row, place: Place, folder: Path) -> None:
-    """Run a row; its books must balance."""
-    kept, wrong = row.run(place, folder)
-    assert not wrong, (row.name, wrong, kept.figures(), (folder / "stderr").read_text()[-2000:])
-
-
-@pytest.mark.parametrize("row", short(rows.SEARCH), ids=lambda row: row.name)
-def test_search(row: rows.Row, search: Place, tmp_path: Path) -> None:
-    """Whatever the cluster or the way to it does: nothing lost, nothing twice, nothing made up."""
-    check(row, search, tmp_path)
-
-
-@pytest.mark.parametrize("row", short(rows.KILLS), ids=lambda row: f"{row.place}: {row.name}")
-def test_kills(row: rows.Row, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Wherever a process dies by SIGKILL, the next one goes on where it was."""
-    check(row, request.getfixturevalue(row.place), tmp_path)
-
-
-@pytest.mark.parametrize("row", short(rows.S3), ids=lambda row: row.name)
-def test_s3(row: rows.Row, s3: Place, tmp_path: Path) -> None:
-    """Whatever the bucket or the way to it does: nothing lost, nothing twice, nothing made up."""
-    check(row, s3, tmp_path)
+@pytest.mark.parametrize("row", rows.SHORT_TIER, ids=lambda row: f"{row.place}: {row.name}")
+def test_row(row: rows.Row, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Whatever the server, the way to it or a SIGKILL does: nothing lost, nothing twice, nothing made up."""
+    kept, wrong = row.run(request.getfixturevalue(row.place), tmp_path)
+    assert not wrong, (row.name, wrong, kept.figures(), (tmp_path / "stderr").read_text()[-2000:])

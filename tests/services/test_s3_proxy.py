@@ -86,7 +86,7 @@ def test_line_is_slow(s3_proxy: S3Proxy, bucket: str) -> None:
     s3_proxy.add(Slow(10_000))
     began = time.monotonic()
     client.put_object(Bucket=bucket, Key="a", Body=b"a" * 10_000)
-    assert 0.9 < time.monotonic() - began < 5
+    assert 0.9 < time.monotonic() - began < 30
 
 
 def test_port_is_closed(s3_proxy: S3Proxy, seaweedfs: SeaweedFS, bucket: str) -> None:

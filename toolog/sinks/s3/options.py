@@ -8,12 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-<<<<<<< HEAD
-from toolog.errors import ConfigError, nearest, unknown_key
-from toolog.sinks.s3.names import FORMATS
-=======
 from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
->>>>>>> fixship
+from toolog.sinks.s3.names import FORMATS
 from toolog.sinks.secret import Secret, resolve_secret
 from toolog.units import parse_duration
 
@@ -73,12 +69,8 @@ def access(options: Mapping[str, Any], where: str) -> Access:
     given = {key: value for key, value in options.items() if value is not None}
     for key in ("bucket", "endpoint_url", "region", "profile", "ca_certs"):
         if key in given and (not isinstance(given[key], str) or not given[key].strip()):
-<<<<<<< HEAD
-            found = "an empty one" if isinstance(given[key], str) else f"a {type(given[key]).__name__}"
+            found = "an empty one" if isinstance(given[key], str) else shown(given[key])
             raise ConfigError(f"{key} of {where} is a text, not {found}")
-=======
-            raise ConfigError(f"{key} of {where} is a text, not {shown(given[key])}")
->>>>>>> fixship
     if "bucket" not in given:
         raise ConfigError(f"{where} needs its bucket: bucket = 'acme-toolog'")
     bucket = given["bucket"]
@@ -86,11 +78,7 @@ def access(options: Mapping[str, Any], where: str) -> Access:
         # A whole address may hold a secret in front of an "@".
         quoted = "an address" if "@" in bucket else repr(bucket)
         hint = "; the prefix is an option of its own" if "/" in bucket else ""
-<<<<<<< HEAD
         raise ConfigError(f"bucket of {where} is a bucket's name, not {quoted}{hint}")
-=======
-        raise ConfigError(f"bucket of {where} is a bucket's name, not {shown(bucket)}{hint}")
->>>>>>> fixship
     if "endpoint_url" in given:
         _check_url(given["endpoint_url"], where)
     _check_choice(given.get("addressing", "auto"), ADDRESSING, f"addressing of {where}")
@@ -134,15 +122,10 @@ def layout(
 ) -> Layout:
     """Return what objects are like, from a sink's options. Raises ConfigError naming ``where``."""
     if not isinstance(prefix, str) or len(prefix.encode()) > _LONGEST_PREFIX or not prefix.isprintable():
-<<<<<<< HEAD
-        raise ConfigError(f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {prefix!r}")
-    _check_choice(format, FORMATS, f"format of {where}")
-=======
         raise ConfigError(
             f"prefix of {where} is a text of at most {_LONGEST_PREFIX} bytes, not {shown(prefix)}"
         )
-    _check_choice(format, ("msgpack", "jsonl"), f"format of {where}")
->>>>>>> fixship
+    _check_choice(format, FORMATS, f"format of {where}")
     if type(compression_level) is not int or not 1 <= compression_level <= 22:
         raise ConfigError(
             f"compression_level of {where} is a whole number from 1 to 22, not {shown(compression_level)}"
@@ -178,7 +161,6 @@ def _check_url(url: str, where: str) -> None:
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
-<<<<<<< HEAD
     if "@" in url:
         raise ConfigError(
             f"endpoint_url of {where}: credentials do not belong into a URL; give access_key_id and "
@@ -186,10 +168,6 @@ def _check_url(url: str, where: str) -> None:
         )
     if not sound or parts.query or parts.fragment:
         raise ConfigError(f"endpoint_url of {where} is a URL such as 'https://s3.example.com:9000'")
-=======
-    if not sound:
-        raise ConfigError(f"endpoint_url of {where} is like 'https://s3.example.com:9000', not {shown(url)}")
->>>>>>> fixship
 
 
 def _tagging(tags: object, where: str) -> str:
