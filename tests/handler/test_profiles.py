@@ -236,7 +236,7 @@ def test_threads_that_call_first_all_at_once_have_a_record_each(tmp_path: Path) 
         def slow():
             begun.set()
             assert others.wait(20)
-            configure()
+            return configure()
         profiles.configure = slow
         runner = threading.Thread(target=work, args=(0,))
         runner.start()
