@@ -38,7 +38,7 @@ from toolog.settings.resolve import (
     with_sink_defaults,
 )
 from toolog.settings.table import section
-from toolog.sinks import create, known_types
+from toolog.sinks import create, is_only_named
 
 _NESTING = 3
 """How deep log lines may be that come from within the making of another log line's record."""
@@ -228,18 +228,8 @@ def check_options(given: Mapping[str, Any]) -> None:
             if options.ship != "none":
                 raise
         except ConfigError:
-            if options.ship != "none" or not _is_a_name(name, values["sinks"][name]):
+            if options.ship != "none" or not is_only_named(name, table):
                 raise
-
-
-def _is_a_name(name: str, table: object) -> bool:
-    """Whether of a sink only its name and a type that exists are said: then it is described where it is
-    shipped to, and the policies here need no more.
-    """
-    if not isinstance(table, Mapping) or not set(table) <= {"type"}:
-        return False
-    kind = str(table.get("type", name))
-    return ":" in kind or kind in known_types()
 
 
 def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> ToologHandler:
