@@ -11,9 +11,9 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolog import emit, instrumentation
 from toolog.call import refresh_plans
@@ -21,17 +21,17 @@ from toolog.counters import contain
 from toolog.errors import ConfigError
 from toolog.levels import ROOT
 from toolog.settings import provisional
-from toolog.settings.resolve import apply_capture, resolve
+from toolog.settings.resolve import apply_capture, look_up, resolve
+
+if TYPE_CHECKING:
+    from toolog.handler import ToologHandler
 
 _PRELOADED = ("toolog.serializers.json", "toolog.sinks.console", "toolog.sinks.sqlite", "toolog.store")
 """What the dev profile loads by name; done early, no call has to wait for it."""
 
 _Some = TypeVar("_Some", bound=Callable[..., Any])
 
-ANNOUNCEMENT = (
-    "toolog: nothing is configured, so the dev profile is on: a line for each call here, records in "
-    ".toolog/calls.db (TOOLOG_AUTOCONFIGURE=0 turns this off)\n"
-)
+_OFF = "(TOOLOG_AUTOCONFIGURE=0 turns this off)"
 
 
 def _arming(function: _Some) -> _Some:
@@ -53,14 +53,15 @@ def arm() -> None:
     from toolog import profiles  # heavy, and needed only when something is instrumented
 
     if not provisional.active and not _is_configured():
-        if not resolve(("profile",), {}, where="configure")["autoconfigure"]:
+        around = resolve(("profile",), {}, where="configure")
+        if not around["autoconfigure"]:
             _apply_settings({})
             profiles.switch_capture()
             return
         for name in _PRELOADED:
             import_module(name)
         # The first call's output is collected before its record, the first one, leaves.
-        _apply_settings(profiles.DEFAULTS["dev"]["capture"])
+        _apply_settings(profiles.DEFAULTS[around["profile"]]["capture"])
         provisional.active = True
         emit.on_first_record(bring_up)
     profiles.switch_capture()
@@ -72,9 +73,8 @@ def bring_up() -> None:
 
     if _is_configured():
         return
-    line = ANNOUNCEMENT
     try:
-        profiles.configure()
+        line = _announce(profiles.configure())
     except Exception as error:
         contain("autoconfigure", error)
         if not isinstance(error, ConfigError):
@@ -84,6 +84,33 @@ def bring_up() -> None:
         sys.stderr.write(line)
     except Exception:
         pass
+
+
+def _announce(handler: ToologHandler) -> str:
+    """Return the line that says what came up, and where its records are."""
+    options = handler.options
+    said = look_up(("profile", "handler"), {}, where="configure")
+    what = f"the {said['profile'].value} profile is on"
+    chosen = [
+        one.where for one in said.values() if not one.is_default and one.parameter.name != "autoconfigure"
+    ]
+    if chosen:
+        what = f"configure() was not called, so {what}, with what is said elsewhere ({chosen[0]})"
+    else:
+        what = f"nothing is configured, so {what}"
+    if options.ship == "none":
+        where = f"records in the spool {options.directory}, for another process to ship"
+    else:
+        tables = {name: table for name, table in options.sinks.items() if isinstance(table, Mapping)}
+        kinds = {name: table.get("type", name) for name, table in tables.items()}
+        parts = ["a line for each call here"] if "console" in kinds.values() else []
+        parts += [
+            f"records in {tables[name].get('path', name)}"
+            for name, kind in kinds.items()
+            if kind != "console"
+        ]
+        where = ", ".join(parts)
+    return f"toolog: {what}: {where} {_OFF}\n"
 
 
 def _apply_settings(defaults: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ from toolog.settings.resolve import (
     with_sink_defaults,
 )
 from toolog.settings.table import section
-from toolog.sinks import create
+from toolog.sinks import create, is_only_named
 
 _NESTING = 3
 """How deep log lines may be that come from within the making of another log line's record."""
@@ -227,6 +227,9 @@ def check_options(given: Mapping[str, Any]) -> None:
             create(name, table)
         except NotInstalled:
             if options.ship != "none":
+                raise
+        except ConfigError:
+            if options.ship != "none" or not is_only_named(name, table):
                 raise
 
 

@@ -17,7 +17,7 @@ from toolog.instrumentation import capture_output, loglines, otel
 from toolog.instrumentation.threads import instrument_threads
 from toolog.levels import ROOT
 from toolog.settings import capture
-from toolog.settings.resolve import Found, apply_capture, check, look_up, plain, resolve
+from toolog.settings.resolve import Found, apply_capture, check, look_up, plain
 from toolog.settings.table import PROFILES, section
 
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -115,11 +115,12 @@ def handler_options(project: tuple[str, Mapping[str, Any]] | None = None) -> dic
 
     ``project`` stands in place of pyproject.toml (see ``settings.files``). Raises ConfigError.
     """
-    profile = resolve(("profile",), {}, where="configure", project=project)["profile"]
+    named = look_up(("profile",), {}, where="configure", project=project)["profile"]
+    profile = check(named.parameter, named.value, named.where)
     defaults = {name: value for name, value in DEFAULTS[profile].items() if name != "capture"}
     found = look_up(("handler",), {}, where="configure", defaults=defaults, project=project)
     checked = {name: check(one.parameter, one.value, one.where) for name, one in found.items()}
-    return {**checked, "retention": plain(_retention(found))}
+    return {**checked, "retention": plain(_retention(found, is_named=not named.is_default))}
 
 
 def switch_capture() -> None:
@@ -139,11 +140,11 @@ def _resolve(
 ) -> tuple[str, dict[str, Any], dict[str, Found], dict[str, Any]]:
     """Return the profile's name, the handler's options, capture's settings, and the values around them."""
     where = "configure"
-    named = {} if profile is None else {"profile": profile}
+    given = {} if profile is None else {"profile": profile}
     names = {part: {one.name.partition(".")[0] for one in section(part)} for part in ("profile", "capture")}
-    around = resolve(
-        ("profile",), {**named, **{k: v for k, v in overrides.items() if k in names["profile"]}}, where=where
-    )
+    given |= {k: v for k, v in overrides.items() if k in names["profile"]}
+    said = look_up(("profile",), given, where=where)
+    around = {name: check(one.parameter, one.value, one.where) for name, one in said.items()}
     chosen: str = around["profile"]
     defaults = DEFAULTS[chosen]
     captured = look_up(
@@ -161,17 +162,23 @@ def _resolve(
     )
     options: dict[str, Any] = {}
     for name, one in found.items():
-        value = _retention(found) if name == "retention" else one.value
+        value = one.value
+        if name == "retention":
+            value = _retention(found, is_named=not said["profile"].is_default)
         if not one.is_default or value != one.parameter.default:
             _put(options, name, plain(value))
     return chosen, options, captured, around
 
 
-def _retention(found: Mapping[str, Found]) -> Any:
-    """Return the retention table; a profile's own is kept for sinks that somebody else chose."""
+def _retention(found: Mapping[str, Found], *, is_named: bool) -> Any:
+    """Return the retention table. A profile's own is kept for sinks that somebody else chose, if the profile
+    was named; else there is none: every sink gets every record, as in `toolog ship`.
+    """
     retention, sinks = found["retention"], found["sinks"]
     if not retention.is_default or sinks.is_default or not isinstance(sinks.value, Mapping):
         return retention.value
+    if not is_named:
+        return {}
     return {
         level: {
             **policy,

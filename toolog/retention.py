@@ -102,17 +102,25 @@ class Policies:
         A record carries the standard name at or below its level number, so those from 20 to 29 are all INFO
         there. A level that a policy without ``keep`` covers has no limit.
         """
-        bounds = [0, *sorted(NAMES.values())[1:]]
         found: dict[tuple[Policy, ...], list[str]] = {}
-        for name, low, high in zip(NAMES, bounds, [*bounds[1:], None], strict=True):
-            covering = {self.policy(low), *(one for one in self._policies if _is_within(one, low, high))}
-            sharing = [one for one in self._policies if one in covering and sink in one.sinks]
+        for name, sharing in self._sharing(sink):
             if sharing and all(one.keep is not None for one in sharing):
                 found.setdefault(tuple(sharing), []).append(name)
         return [
             Limit(tuple(one.name for one in sharing), tuple(levels), max(one.keep or 0.0 for one in sharing))
             for sharing, levels in found.items()
         ]
+
+    def uncovered(self, sink: str) -> list[str]:
+        """Return the names of the levels of which no policy sends anything to one sink."""
+        return [name for name, sharing in self._sharing(sink) if not sharing]
+
+    def _sharing(self, sink: str) -> Iterator[tuple[str, list[Policy]]]:
+        """Yield each level's name with the policies that send records of that name to one sink."""
+        bounds = [0, *sorted(NAMES.values())[1:]]
+        for name, low, high in zip(NAMES, bounds, [*bounds[1:], None], strict=True):
+            covering = {self.policy(low), *(one for one in self._policies if _is_within(one, low, high))}
+            yield name, [one for one in self._policies if one in covering and sink in one.sinks]
 
     def __iter__(self) -> Iterator[Policy]:
         return iter(self._policies)

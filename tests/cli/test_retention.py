@@ -131,6 +131,7 @@ def test_a_config_file_stands_in_place_of_pyproject(old: Shell) -> None:
         (("retention",), "plan|apply|verify"),
         (("retention", "aply"), "'aply'"),
         (("retention", "plan", "--purge"), "--purge belongs to apply"),
+        (("retention", "apply", "--trust-clock"), "--trust-clock belongs to --purge"),
         (("retention", "verify", "--dry-run"), "--dry-run belongs to apply"),
         (("retention", "plan", "--sink", "stor"), "did you mean 'store'"),
         (("retention", "plan", "--config", "none.toml"), "none.toml: No such file"),
@@ -159,6 +160,66 @@ def test_a_server_that_does_not_answer_is_exit_code_three(old: Shell) -> None:
         assert "Traceback" not in done.err
     assert count(old.folder) == 2
     assert old("retention", "verify", "--sink", "store").code == 0
+
+
+def test_a_purge_goes_on_when_nobody_reads_what_it_tells(old: Shell) -> None:
+    """A pipe that is closed takes nothing from the work: what comes after the first line is done, too."""
+    with store.open(old.folder / "calls.db") as held:
+        held.write([document(4, "INFO", 30 * DAY)])
+    text = (old.folder / "pyproject.toml").read_text()
+    more = """
+        [tool.toolog.sinks]
+        store = { type = "sqlite", path = "calls.db" }
+        other = { type = "sqlite", path = "other.db" }
+        [tool.toolog.retention.INFO]
+        sinks = ["store", "other"]
+        keep = "7 days"
+    """
+    assert "store" in text
+    (old.folder / "pyproject.toml").write_text(more)
+    for flag in ("", " --json"):
+        with store.open(old.folder / "other.db") as other:
+            other.write(
+                [document(number, "INFO", 30 * DAY) for number in range(5)] + [document(9, "INFO", 60)]
+            )
+        line = f"(toolog retention apply --purge{flag} 2>err; echo $? >code) | (exec <&-; sleep 3)"
+        assert old.pipe(line).code == 0
+        assert (old.folder / "code").read_text().strip() == "0"
+        assert (old.folder / "err").read_text() == ""
+        with store.open(old.folder / "other.db", read_only=True) as other:
+            assert len(other.logs()) == 1
+
+
+def test_apply_lists_only_what_it_will_do(old: Shell) -> None:
+    """Without --purge nothing is deleted, so a dry run lists nothing to delete."""
+    dry = old("retention", "apply", "--dry-run")
+    assert "delete" not in [line.split()[0] for line in dry.out.splitlines() if line.split()]
+    assert "nothing to do" in dry.out
+    assert all(row["purge"] == [] for row in old("retention", "apply", "--dry-run", "--json").rows)
+    assert "delete" in old("retention", "apply", "--dry-run", "--purge").out
+
+
+def test_verify_prints_the_notes(old: Shell) -> None:
+    """A store that is not there is no drift, but it is said: the path may be another than was meant."""
+    (old.folder / "elsewhere").mkdir()
+    (old.folder / "pyproject.toml").rename(old.folder / "elsewhere" / "pyproject.toml")
+    (old.folder / "calls.db").rename(old.folder / "moved.db")
+    done = old("retention", "verify", "--config", "elsewhere/pyproject.toml")
+    assert done.code == 0
+    assert "note: there is no store at calls.db yet" in done.out
+
+
+def test_trouble_with_one_sink_leaves_the_others_served(old: Shell) -> None:
+    """A file sink whose path is a directory is told with exit code 3; the store after it is purged."""
+    (old.folder / "out").mkdir()
+    text = (old.folder / "pyproject.toml").read_text()
+    text = text.replace("sinks = { store =", 'sinks = { out = { type = "file", path = "out" }, store =')
+    (old.folder / "pyproject.toml").write_text(text.replace('["store",', '["out", "store",'))
+    assert old("retention", "plan").code == 3
+    done = old("retention", "apply", "--purge")
+    assert done.code == 3
+    assert "out is a directory" in done.err
+    assert count(old.folder) == 2
 
 
 # -- the example of docs/how-to/retention.md

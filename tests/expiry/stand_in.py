@@ -105,12 +105,23 @@ class StandIn:
             self.add_stream(name)
             return 200, {"acknowledged": True}
         shape = name.replace("*", ".*")
-        found = [
-            {"name": stream, "indices": [{"index_name": index} for index in facts["indices"]]}
-            for stream, facts in self.streams.items()
-            if re.fullmatch(shape, stream)
-        ]
+        found = [self._facts(stream) for stream in self.streams if re.fullmatch(shape, stream)]
         return 200, {"data_streams": found}
+
+    def _facts(self, stream: str) -> dict[str, Any]:
+        facts = self.streams[stream]
+        if self.product != "elasticsearch":
+            return {"name": stream, "indices": [{"index_name": index} for index in facts["indices"]]}
+        by_lifecycle = "Data stream lifecycle" if "lifecycle" in facts else "Unmanaged"
+        indices = []
+        for index in facts["indices"]:
+            one = {"index_name": index, "prefer_ilm": True, "managed_by": by_lifecycle}
+            if index in self.named:
+                one |= {"ilm_policy": self.named[index], "managed_by": "Index Lifecycle Management"}
+            indices.append(one)
+        found = {"name": stream, "indices": indices, "prefer_ilm": True,
+                 "next_generation_managed_by": by_lifecycle}  # fmt: skip
+        return {**found, **({"lifecycle": facts["lifecycle"]} if "lifecycle" in facts else {})}
 
     def _lifecycle(self, method: str, name: str, *, body: Any, **_: Any) -> tuple[int, Any]:
         stream = self.streams.get(name)
@@ -183,6 +194,11 @@ class StandIn:
 
     def _ism_indices(self, method: str, verb: str, names: str, *, body: Any, **_: Any) -> tuple[int, Any]:
         indices = names.split(",")
+        if len(names.replace(",", "%2C")) > 4000:
+            return 400, {"error": {"type": "too_long_frame_exception", "reason": "HTTP line is too long"}}
+        known = [index for facts in self.streams.values() for index in facts["indices"]]
+        for index in set(indices) - set(known):
+            return 404, {"error": {"type": "index_not_found_exception", "reason": f"no such index [{index}]"}}
         if verb == "explain":
             found: dict[str, Any] = {
                 index: {"index": index, "policy_id": self.managed.get(index)} for index in indices

@@ -14,9 +14,15 @@ from tests.expiry.stand_in import Asked, StandIn, serving
 from toolog import expiry
 from toolog.errors import ConfigError
 from toolog.expiry import SinkPlan
+from toolog.expiry.cluster import Cluster
+from toolog.expiry.engines.base import Stream
+from toolog.expiry.engines.ism import IsmEngine
+from toolog.expiry.foreign import find_foreign
 from toolog.retention import Policies
+from toolog.sinks.search.options import SearchOptions
 from toolog.sinks.search.template import make_template
 
+DAY = 86_400.0
 TABLE = {"INFO": {"keep": "7 days"}, "ERROR": {"keep": "30 days"}}
 ENGINES = [("elasticsearch", "data_stream"), ("elasticsearch", "ilm"), ("opensearch", "ism")]
 
@@ -291,6 +297,111 @@ def test_ism_requests(opensearch_ism: Server) -> None:
     ism.delete_policy("toolog-error-prod")
     assert gone == server.stand_in.changes()
     client.close()
+
+
+def test_ism_takes_as_many_requests_as_the_names_need(opensearch_ism: Server) -> None:
+    """Two hundred indices are looked at, given a new version of their policy, and taken off it again; one
+    that goes meanwhile is left out.
+    """
+    server = opensearch_ism
+    indices = server.stand_in.add_stream("toolog-error-prod", 200)
+    server.apply({"ERROR": {"keep": "30 days"}}, lifecycle="ism")
+    assert set(server.stand_in.managed) == set(indices)
+    assert server.look({"ERROR": {"keep": "30 days"}}, lifecycle="ism").drift == []
+    changed = server.apply({"ERROR": {"keep": "31 days"}}, lifecycle="ism")
+    named = [name for one in changed[1:] for name in one.path.rpartition("/")[2].split(",")]
+    assert named == indices
+    stream = Stream("toolog-error-prod", "error", "prod", ("gone-000001", *indices, "gone-000002"))
+    cluster = Cluster(SearchOptions.from_table(server.options, "the test"))
+    assert list(IsmEngine(cluster).policies_of(stream)) == indices
+    cluster.close()
+    server.apply({"ERROR": {}}, lifecycle="ism")
+    assert server.stand_in.managed == {}
+
+
+# -- settings of others
+
+
+def test_an_ilm_policy_of_others_is_drift(elasticsearch: Server) -> None:
+    """One that manages our indices overrules the lifecycle of their stream; when it deletes sooner than our
+    policy says, that is told as well, and `apply` leaves it alone.
+    """
+    server = elasticsearch
+    [index] = server.stand_in.add_stream("toolog-error-prod")
+    table = {"ERROR": {"keep": "30 days"}}
+    server.apply(table)
+    assert server.look(table).drift == []
+    server.stand_in.named[index] = "thirty-days-default"
+    phases = {"hot": {"min_age": "0ms"}, "delete": {"min_age": "3d", "actions": {"delete": {}}}}
+    server.stand_in.ilm["thirty-days-default"] = {"policy": {"phases": phases}}
+    overruled, shortened = server.look(table).drift
+    assert "overruled by the ILM policy thirty-days-default" in overruled
+    assert "shortened by the ILM policy thirty-days-default, which is not ours, to 3d" in shortened
+    assert "30d" in shortened
+    assert server.apply(table) == []
+    cluster = Cluster(SearchOptions.from_table(server.options, "the test"))
+    stream = Stream("toolog-error-prod", "error", "prod", (index,))
+
+    def found(keep: float | None) -> list[str]:
+        return list(find_foreign(cluster, "elasticsearch", "toolog", stream, keep))
+
+    assert len(found(30 * DAY)) == 1
+    phases["delete"]["min_age"] = "90d"
+    assert found(30 * DAY) == []
+    assert "without an end" in found(None)[0]
+    cluster.close()
+
+
+def test_a_bound_of_the_whole_cluster_is_drift(elasticsearch: Server) -> None:
+    """The retention that really holds is compared, not only the one that was written."""
+    server = elasticsearch
+    server.stand_in.add_stream("toolog-error-prod")
+    table = {"ERROR": {"keep": "30 days"}}
+    server.apply(table)
+    server.stand_in.streams["toolog-error-prod"]["lifecycle"] |= {
+        "effective_retention": "7d",
+        "retention_determined_by": "max_global_retention",
+    }
+    [sentence] = server.look(table).drift
+    assert "max global retention" in sentence
+    assert "to 7d" in sentence
+
+
+def test_an_ism_policy_of_others_is_drift(opensearch_ism: Server) -> None:
+    """With the engine `toolog`, a policy of the plugin's that deletes our indices sooner is named; one that
+    deletes later, or never, is not.
+    """
+    server = opensearch_ism
+    [index] = server.stand_in.add_stream("toolog-error-prod")
+    stream = Stream("toolog-error-prod", "error", "prod", (index,))
+    cluster = Cluster(SearchOptions.from_table(server.options, "the test"))
+
+    def found() -> list[str]:
+        return list(find_foreign(cluster, "opensearch", "toolog", stream, 30 * DAY))
+
+    def policy(*conditions: dict[str, str]) -> None:
+        steps = [{"state_name": "gone", "conditions": one} for one in conditions]
+        states = [
+            {
+                "name": "hot",
+                "actions": [],
+                "transitions": [{"state_name": "cold", "conditions": {"min_size": "1gb"}}],
+            },
+            {"name": "cold", "actions": [], "transitions": steps},
+            {"name": "gone", "actions": [{"delete": {}}], "transitions": []},
+        ]
+        server.stand_in.ism["cleanup"] = {"policy": {"default_state": "hot", "states": states}}
+
+    assert found() == []
+    server.stand_in.managed[index] = "cleanup"
+    policy()
+    assert found() == []
+    policy({"min_index_age": "40d"})
+    assert found() == []
+    policy({"min_index_age": "40d"}, {"min_rollover_age": "3d"})
+    [sentence] = found()
+    assert "shortened by the ISM policy cleanup, which is not ours, to 3d" in sentence
+    cluster.close()
 
 
 # -- troubles

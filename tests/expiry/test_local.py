@@ -151,7 +151,7 @@ def test_a_file_that_nobody_writes_to_any_more_goes(tmp_path: Path) -> None:
     """The file being written is rotated and deleted when its last record is past its age."""
     path = tmp_path / "out.jsonl"
     path.write_text('{"record_id":"1"}\n')
-    os.utime(path, (time.time() - 40 * DAY,) * 2)
+    os.utime(path, (time.time() - 31 * DAY,) * 2)
     options = {"type": "file", "path": str(path)}
     [piece] = look(options).pieces
     assert (piece.action, piece.what) == ("delete", str(path))
@@ -184,3 +184,79 @@ def test_a_sink_that_keeps_nothing_says_so() -> None:
     assert plan.engine == "nobody"
     assert {term.bounds.earliest for term in plan.terms} == {None}
     assert plan.drift == []
+
+
+# -- a clock that is wrong, and what nobody asked for
+
+
+def ahead(options: dict[str, Any], days: float, **how: bool) -> tuple[int | None, str]:
+    """Purge by a clock that runs ahead; returns how many went, and trouble."""
+    target = expiry.make_target("local", options, Policies.from_config(TABLE, ["local"]))
+    now = time.time() + days * DAY
+    plan = expiry.look(target, now)
+    return expiry.enforce(target, plan, lambda _: None, purge=True, now=now, **how), plan.trouble
+
+
+def test_a_clock_that_runs_ahead_empties_no_store(tmp_path: Path) -> None:
+    """When nothing came for so long that all would go at once, the clock is doubted: nothing is deleted
+    before somebody says that it is right. The plan says so, too.
+    """
+    options = {"type": "sqlite", "path": str(tmp_path / "calls.db")}
+    with store.open(tmp_path / "calls.db") as opened:
+        opened.write([document(1, "INFO", 60), document(2, "ERROR", 60)])
+    for days in (3, 40):
+        gone, trouble = ahead(options, days)
+        assert gone is None
+        assert "by this host's clock" in trouble
+        assert "--trust-clock" in trouble
+    assert any("--trust-clock" in note for note in look(options, later=40 * DAY).notes)
+    assert not look(options).notes
+    assert ahead(options, 40, trust_clock=True) == (2, "")
+
+
+def test_a_store_that_is_purged_daily_is_never_doubted(tmp_path: Path) -> None:
+    """One that fell silent is emptied day by day, without a question."""
+    options = {"type": "sqlite", "path": str(tmp_path / "calls.db")}
+    with store.open(tmp_path / "calls.db") as opened:
+        opened.write([document(number, "ERROR", number * DAY) for number in range(1, 29)])
+    gone = 0
+    for day in range(32):
+        went, trouble = ahead(options, day)
+        assert trouble == ""
+        gone += went or 0
+    assert gone == 28
+
+
+def test_a_clock_that_runs_ahead_deletes_no_files(tmp_path: Path) -> None:
+    """Files nobody wrote for longer than they are kept go only when somebody says that the clock is right."""
+    path = tmp_path / "out.jsonl"
+    path.write_text('{"record_id":"2"}\n')
+    (tmp_path / "out-000001.jsonl").write_text('{"record_id":"1"}\n')
+    for file in tmp_path.iterdir():
+        os.utime(file, (time.time() - 40 * DAY,) * 2)
+    options = {"type": "file", "path": str(path)}
+    gone, trouble = ahead(options, 0)
+    assert gone is None
+    assert "--trust-clock" in trouble
+    assert len(list(tmp_path.glob("*.jsonl"))) == 2
+    assert ahead(options, 0, trust_clock=True) == (2, "")
+
+
+def test_levels_that_no_policy_names_any_more_are_left_and_named(tmp_path: Path) -> None:
+    """Records of a policy that was removed stay in the store, and the plan says how many."""
+    fill(tmp_path / "calls.db")
+    plan = look({"type": "sqlite", "path": str(tmp_path / "calls.db")}, {"ERROR": {"keep": "30 days"}})
+    [note] = plan.notes
+    assert note.startswith("no policy sends DEBUG, INFO, WARNING here any more: 3 records are left alone")
+    fine = look({"type": "sqlite", "path": str(tmp_path / "calls.db")}, {"DEBUG": {}})
+    assert fine.notes == []
+
+
+def test_a_path_that_is_a_directory_is_trouble(tmp_path: Path) -> None:
+    """It is told, for stores and files alike, before anything is done."""
+    for kind in ("file", "sqlite"):
+        options = {"type": kind, "path": str(tmp_path)}
+        assert str(tmp_path) in look(options).trouble
+        gone, _, trouble = purge(options)
+        assert gone is None
+        assert str(tmp_path) in trouble

@@ -16,6 +16,8 @@ from tests.services.search_proxy import SearchProxy
 from toolog import expiry
 from toolog.expiry import Piece, SinkPlan, Target
 from toolog.expiry.cluster import Cluster
+from toolog.expiry.engines.base import Stream
+from toolog.expiry.engines.rollover import RolloverEngine
 from toolog.retention import Policies
 from toolog.sinks.search.names import data_stream, template_name
 from toolog.sinks.search.options import SearchOptions
@@ -60,6 +62,12 @@ class Field:
         answer = self.cluster.call("POST", f"/{stream}/_search", {"size": 1000})
         return {hit["_id"] for hit in answer["hits"]["hits"]}
 
+    def remove(self) -> None:
+        """Delete what is in it."""
+        self.cluster.delete(f"/_data_stream/toolog-*-{self.namespace}")
+        self.cluster.delete(f"/_index_template/{template_name(self.namespace)}")
+        self.cluster.close()
+
     def target(self, table: dict[str, Any] | None = None, **options: Any) -> Target:
         """Return what retention makes of the sink."""
         policies = Policies.from_config(TABLE if table is None else table, ["search"])
@@ -71,9 +79,7 @@ def field(opensearch: OpenSearch, namespace: str) -> Iterator[Field]:
     """Return a namespace of the shared cluster, and delete what is in it."""
     made = Field(opensearch.url, namespace)
     yield made
-    made.cluster.delete(f"/_data_stream/toolog-*-{namespace}")
-    made.cluster.delete(f"/_index_template/{template_name(namespace)}")
-    made.cluster.close()
+    made.remove()
 
 
 def look(target: Target, later: float = 0.0) -> SinkPlan:
@@ -141,7 +147,7 @@ def test_the_index_being_written_is_rolled_over_daily(field: Field) -> None:
     assert gone == 0
     assert told == [f"rolled over {field.indices('info')[0]}"]
     assert [index[-6:] for index in field.indices("info")] == ["000001", "000002"]
-    assert purge(target, 3 * DAY) == (0, [])
+    assert purge(target, 1.4 * DAY) == (0, [])
 
 
 def test_a_stream_that_fell_silent_is_emptied(field: Field) -> None:
@@ -216,9 +222,7 @@ def test_other_namespaces_are_not_touched(field: Field, opensearch: OpenSearch) 
     assert purge(field.target()) == (0, [])
     assert look(field.target()).notes == []
     assert other.records("info") == {"r1"}
-    other.cluster.delete(f"/_data_stream/toolog-*-{other.namespace}")
-    other.cluster.delete(f"/_index_template/{template_name(other.namespace)}")
-    other.cluster.close()
+    other.remove()
 
 
 def test_a_record_of_the_future_is_named(field: Field) -> None:
@@ -379,3 +383,63 @@ def test_a_policy_of_another_sink_is_left_to_it(field: Field) -> None:
     assert purge(target) == (0, [])
     other = expiry.make_target("other", field.options, policies)
     assert purge(other)[0] == 1
+
+
+def test_a_stream_with_more_indices_than_a_request_can_name_is_purged(opensearch: OpenSearch) -> None:
+    """However many indices a stream has, all are looked at, and those past their age go: the names of these
+    would be too long for the line of a request.
+    """
+    crowd = Field(opensearch.url, "n" * 90)
+    crowd.put("info", 90 * DAY)
+    for _ in range(39):
+        crowd.roll("info")
+    crowd.put("info", 60)
+    assert len(",".join(crowd.indices("info"))) > 4096
+    target = crowd.target()
+    try:
+        assert short(look(target)) == [("delete", "000001")]
+        assert purge(target)[0] == 1
+        assert len(crowd.indices("info")) == 39
+    finally:
+        crowd.remove()
+
+
+def test_an_index_that_somebody_else_deletes_meanwhile_is_no_trouble(field: Field) -> None:
+    """What is gone when the indices are looked at is left out; the others are judged as ever."""
+    for _ in range(3):
+        field.put("info", 90 * DAY)
+        field.roll("info")
+    field.put("info", 60)
+    names = tuple(field.indices("info"))
+    stream = Stream(data_stream("info", field.namespace), "info", field.namespace, names)
+    field.cluster.delete(f"/{names[1]}")
+    engine = RolloverEngine(field.cluster)
+    found = [piece.what for piece in engine.pieces(stream, 7 * DAY, time.time())]
+    assert found == [names[0], names[2]]
+
+
+def test_a_clock_that_runs_ahead_deletes_nothing(field: Field) -> None:
+    """The cluster's clock has a say: records that are minutes old by it stay, whatever this host's says, and
+    the purge tells both times.
+    """
+    field.put("info", 60)
+    field.roll("info")
+    field.put("info", 60)
+    target, later = field.target(), time.time() + 40 * DAY
+    plan = look(target, 40 * DAY)
+    assert {piece.action for piece in plan.pieces} == {"stay", "roll over"}
+    assert "by the cluster's clock" in plan.pieces[0].why
+    told: list[str] = []
+    assert expiry.enforce(target, plan, told.append, purge=True, now=later) is None
+    assert told == []
+    assert "this host's clock says" in plan.trouble
+    assert field.records("info") == {"r1", "r2"}
+
+
+def test_a_clock_that_runs_somewhat_ahead_deletes_nothing_too_early(field: Field) -> None:
+    """A clock that is wrong by a day shortens nothing: both clocks must find a record past its age."""
+    field.put("info", 6.5 * DAY)
+    field.roll("info")
+    assert short(look(field.target(), DAY)) == [("stay", "000001")]
+    assert purge(field.target(), DAY)[0] == 0
+    assert field.records("info") == {"r1"}

@@ -198,9 +198,43 @@ def test_a_rule_of_others_that_deletes_sooner_is_named(archive: Archive) -> None
             {"ID": "off", "Expiration": {"Days": 1}, **expiring, "Status": "Disabled"},
         ]
     )
-    [note] = archive.look().notes
-    assert "'sooner'" in note
-    assert "error" in note
+    [sentence] = archive.look().foreign
+    assert "shortened by the rule 'sooner'" in sentence
+    assert "error" in sentence
+
+
+def test_a_rule_of_others_that_deletes_sooner_is_drift(archive: Archive) -> None:
+    """With all of our own rules in place, one that is not ours deletes sooner: that is not as the policies
+    say, whatever its id begins with.
+    """
+    archive.apply()
+    [ours, too] = archive.rules().values()
+    theirs = {
+        "ID": "toolog:everything",
+        "Filter": {"Prefix": "calls/"},
+        "Status": "Enabled",
+        "Expiration": {"Days": 3},
+    }
+    archive.put_rules([ours, too, theirs])
+    drift = archive.look().drift
+    assert len(drift) == 2
+    assert all("shortened by the rule 'toolog:everything'" in sentence for sentence in drift)
+    assert archive.apply() == []
+    assert "toolog:everything" in archive.rules()
+
+
+def test_the_rule_of_a_policy_that_goes_elsewhere_is_named(archive: Archive) -> None:
+    """A policy that no longer names this sink leaves its rule: another sink may write there. It is told."""
+    archive.apply()
+    policies = Policies.from_config(
+        {"INFO": {"sinks": ["store"]}, "ERROR": {"sinks": ["archive"], "keep": "30 days"}},
+        ["archive", "store"],
+    )
+    plan = expiry.look(expiry.make_target("archive", archive.options, policies), time.time())
+    assert plan.drift == []
+    [note] = plan.notes
+    assert "toolog:calls/policy=info/" in note
+    assert "goes on deleting" in note
 
 
 def test_a_bucket_that_keeps_versions_is_named(archive: Archive) -> None:

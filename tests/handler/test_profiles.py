@@ -236,7 +236,7 @@ def test_threads_that_call_first_all_at_once_have_a_record_each(tmp_path: Path) 
         def slow():
             begun.set()
             assert others.wait(20)
-            configure()
+            return configure()
         profiles.configure = slow
         runner = threading.Thread(target=work, args=(0,))
         runner.start()
@@ -311,3 +311,105 @@ def test_a_profile_that_cannot_be_brought_up_says_why(tmp_path: Path) -> None:
     )
     assert complaints.count("nothing is recorded") == 1
     assert "sink 'search' needs hosts" in complaints
+
+
+# -- configured without a call
+
+
+def test_a_file_that_the_environment_names_stands_in_place_of_pyproject(tmp_path: Path) -> None:
+    """TOOLOG_CONFIG names a TOML or JSON file anywhere; a missing one is told with the variable's name."""
+    (tmp_path / "pyproject.toml").write_text("[tool.toolog]\nmax_depth = 3\n")
+    (tmp_path / "etc").mkdir()
+    sinks = "sinks = { out = { type = 'file', path = 'out.jsonl' } }"
+    (tmp_path / "etc" / "toolog.toml").write_text(f"[tool.toolog]\nmax_depth = 6\n{sinks}\n")
+    run(
+        """
+        os.environ["TOOLOG_CONFIG"] = "etc/toolog.toml"
+        handler = toolog.configure()
+        from toolog.settings import capture
+        assert capture.max_depth == 6 and list(handler.options.sinks) == ["out"]
+        for name, word in (("TOOLOG_CONFIG", "TOOLOG_CONFIG: etc/none.toml"),
+                           ("TOOLOG_CONFG", "did you mean TOOLOG_CONFIG?")):
+            os.environ[name] = "etc/none.toml"
+            try:
+                toolog.configure()
+                raise AssertionError(name)
+            except toolog.ConfigError as error:
+                assert word in str(error), error
+            os.environ["TOOLOG_CONFIG"] = "etc/toolog.toml"
+        """,
+        tmp_path,
+    )
+
+
+def test_who_only_writes_the_spool_need_not_know_where_it_goes(tmp_path: Path) -> None:
+    """With ship="none" the sinks of a profile need no address; a type that does not exist, or an option that
+    cannot be, is told all the same.
+    """
+    run(
+        """
+        handler = toolog.configure("prod", ship="none")
+        assert handler.options.policies.route(20) == ("search",)
+        named = {"search": {"type": "opensearch"}, "out": {"type": "file"}}
+        toolog.configure("prod", ship="none", sinks=named)
+        for sinks, word in (({"search": {"type": "elasticserach"}}, "did you mean 'elasticsearch'"),
+                            ({"search": {"type": "elasticsearch", "namespace": "x"}}, "needs hosts"),
+                            ({"search": {"type": "elasticsearch", "host": ["x"]}}, "did you mean 'hosts'")):
+            try:
+                toolog.configure("prod", ship="none", sinks=sinks)
+                raise AssertionError(sinks)
+            except toolog.ConfigError as error:
+                assert word in str(error), error
+        try:
+            toolog.configure("prod")
+            raise AssertionError("prod")
+        except toolog.ConfigError as error:
+            assert "needs hosts" in str(error)
+        """,
+        tmp_path,
+    )
+
+
+def test_what_came_up_by_itself_is_told_as_it_is(tmp_path: Path) -> None:
+    """The line names the profile, where it was chosen, and where records are; capture is that profile's."""
+    (tmp_path / "pyproject.toml").write_text("[tool.toolog]\nprofile = 'prod'\nship = 'none'\n")
+    told = complain(
+        """
+        from toolog.settings import capture
+        @toolog.tool
+        def lookup(word):
+            return word
+        assert not capture.capture_output
+        lookup("lamp")
+        assert toolog.flush(20) and not os.path.exists(".toolog/calls.db")
+        """,
+        tmp_path,
+    )
+    [line] = [line for line in told.splitlines() if line.startswith("toolog: ")]
+    assert "the prod profile is on" in line
+    assert "pyproject.toml" in line
+    assert "records in the spool" in line
+    assert "nothing is configured" not in line
+    assert "a line for each call" not in line
+
+
+def test_sinks_without_a_profile_take_every_record(tmp_path: Path) -> None:
+    """A profile that nobody named brings no policies for sinks that somebody chose, as in `toolog ship`: none
+    goes short because of its name. A named one does.
+    """
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.toolog.sinks]\nstore = { type = 'sqlite' }\nout = { type = 'file', path = 'out.jsonl' }\n"
+    )
+    run(
+        """
+        from toolog.shipper.config import read_options
+        handler = toolog.configure()
+        assert handler.options.policies.route(20) == ("store", "out")
+        assert handler.options.policies == read_options(None, None).policies
+        os.environ["TOOLOG_PROFILE"] = "dev"
+        named = toolog.configure()
+        assert named.options.policies == read_options(None, None).policies
+        assert named.options.policies.route(20) == ("store",)
+        """,
+        tmp_path,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -158,6 +159,24 @@ def print_json_lines(documents: Iterable[Mapping[str, Any]]) -> int:
         print_json(document)
         count += 1
     return count
+
+
+@contextlib.contextmanager
+def regardless() -> Iterator[None]:
+    """Print in here what a command has done: when nobody reads it any more, the work goes on."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError:
+        forget_output()
+
+
+def forget_output() -> None:
+    """Point stdout at nothing, so that the flush at exit cannot fail a second time."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
 
 
 def print_lines(lines: Iterable[Line]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -107,7 +106,9 @@ def execute(args: Sequence[str] | None = None) -> int:
         return _complain(error, 1)
     except OSError as error:
         if error.errno == errno.EPIPE:
-            _forget_output()
+            from toolog.cli.common import forget_output
+
+            forget_output()
             return 0
         return _complain(_readable(error), 2)
 
@@ -131,11 +132,3 @@ def _complain(error: object, code: int) -> int:
 def _readable(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
-
-
-def _forget_output() -> None:
-    """Point stdout at nothing, so that the flush at exit cannot fail a second time."""
-    with contextlib.suppress(OSError, ValueError):
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
-        os.close(nothing)

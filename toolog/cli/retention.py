@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolog.cli.common import FOUND_FAULTS, NO_ANSWER, json_option, print_json, print_lines
+from toolog.cli.common import FOUND_FAULTS, NO_ANSWER, json_option, print_json, print_lines, regardless
 from toolog.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ ACTIONS = ("plan", "apply", "verify")
     "--purge", is_flag=True, help="apply: also delete what is past its age where no server does it."
 )
 @click.option("--dry-run", is_flag=True, help="apply: show it, with counts, and change nothing.")
+@click.option(
+    "--trust-clock",
+    is_flag=True,
+    help="apply --purge: delete also where nothing new came for so long that nothing would be left.",
+)
 @click.option("--sink", "only", metavar="NAME", multiple=True, help="Only this sink; may be given again.")
 @click.option(
     "--config",
@@ -37,6 +44,7 @@ def command(
     action: str,
     purge: bool,
     dry_run: bool,
+    trust_clock: bool,
     only: tuple[str, ...],
     config: Path | None,
     as_json: bool,
@@ -46,7 +54,8 @@ def command(
     `plan` shows what each policy really means in each sink, what `apply` would change there, and what a purge
     would delete or leave because it is on hold; it changes nothing. `apply` writes rules and policies to the
     servers (a second time it finds nothing to do), and with --purge deletes what is past its age where no
-    server does it by itself. `verify` reads everything back and compares.
+    server does it by itself. `verify` reads everything back and compares, and names what settings of others
+    delete sooner. Relative paths of sinks go by the working directory, as the application's do.
 
     Sinks and policies come from --config, else from [tool.toolog] of pyproject.toml, and the environment.
     With --json there is one object for each sink. The exit code is 1 when `verify` finds that something is
@@ -61,20 +70,18 @@ def command(
     """
     if (purge or dry_run) and action != "apply":
         raise click.UsageError(f"--{'purge' if purge else 'dry-run'} belongs to apply", ctx)
+    if trust_clock and not purge:
+        raise click.UsageError("--trust-clock belongs to --purge", ctx)
     from toolog import expiry
 
     targets = _targets(config, only)
     now = time.time()
     plans = [expiry.look(target, now) for target in targets]
     if action == "apply" and not dry_run:
-        _apply(targets, plans, purge, now, as_json)
-    elif as_json:
-        for plan in plans:
-            print_json(plan.as_dict())
+        enforce = partial(expiry.enforce, purge=purge, now=now, trust_clock=trust_clock)
+        _apply(targets, plans, enforce, as_json)
     else:
-        from toolog.report.retention import drift_lines, plan_lines
-
-        print_lines(drift_lines(plans) if action == "verify" else plan_lines(plans))
+        _show(plans, action == "verify", purge or action != "apply", as_json)
     if any(plan.trouble for plan in plans):
         ctx.exit(NO_ANSWER)
     if action == "verify" and any(plan.drift for plan in plans):
@@ -96,27 +103,41 @@ def _targets(config: Path | None, only: Sequence[str]) -> list[Target]:
     return [make_target(name, sinks[name], options.policies) for name in only or sinks]
 
 
+def _show(plans: Sequence[SinkPlan], is_verify: bool, purge: bool, as_json: bool) -> None:
+    """Print plans; what a purge would do only where there is to be one."""
+    if as_json:
+        for plan in plans:
+            print_json(plan.as_dict() if purge else {**plan.as_dict(), "purge": []})
+    else:
+        from toolog.report.retention import drift_lines, plan_lines
+
+        print_lines(drift_lines(plans) if is_verify else plan_lines(plans, purge=purge))
+
+
 def _apply(
-    targets: Sequence[Target], plans: Sequence[SinkPlan], purge: bool, now: float, as_json: bool
+    targets: Sequence[Target], plans: Sequence[SinkPlan], enforce: Callable[..., int | None], as_json: bool
 ) -> None:
     """Make each sink what its plan says; tell every step as it is done."""
-    from toolog import expiry
-
     for target, plan in zip(targets, plans, strict=True):
         done: list[str] = []
-        deleted = expiry.enforce(
-            target, plan, done.append if as_json else _telling(plan.sink), purge=purge, now=now
-        )
+        deleted = enforce(target, plan, done.append if as_json else _telling(plan.sink))
         if as_json:
             found = {"sink": plan.sink, "done": done, "deleted": deleted, "notes": plan.notes}
-            print_json({**found, "trouble": plan.trouble or None})
+            found |= {"foreign": plan.foreign, "trouble": plan.trouble or None}
+            with regardless():
+                print_json(found)
         else:
-            for sentence in (*plan.notes, plan.trouble):
+            for sentence in (*plan.foreign, *plan.notes, plan.trouble):
                 if sentence:
-                    click.echo(f"{plan.sink}: {sentence}", err=True)
+                    with contextlib.suppress(OSError):
+                        click.echo(f"{plan.sink}: {sentence}", err=True)
 
 
 def _telling(sink: str) -> Callable[[str], None]:
     from toolog.sinks.lines import visible
 
-    return lambda sentence: click.echo(f"{sink}: {visible(sentence)}")
+    def tell(sentence: str) -> None:
+        with regardless():
+            click.echo(f"{sink}: {visible(sentence)}")
+
+    return tell

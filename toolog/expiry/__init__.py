@@ -58,14 +58,19 @@ def look(target: Target, now: float) -> SinkPlan:
     """
     try:
         return target.examine(now)
-    except (SinkError, ConfigError) as error:
+    except (SinkError, ConfigError, OSError) as error:
         plan = target.blank()
-        plan.trouble = str(error)
+        plan.trouble = _say(error)
         return plan
 
 
-def enforce(target: Target, plan: SinkPlan, tell: Tell, *, purge: bool, now: float) -> int | None:
+def enforce(
+    target: Target, plan: SinkPlan, tell: Tell, *, purge: bool, now: float, trust_clock: bool = False
+) -> int | None:
     """Make a sink what its plan says, and with ``purge`` delete what is past its age at ``now``.
+
+    Without ``trust_clock`` nothing on this machine is deleted when all of it would go because nothing new
+    came for long: a clock that runs ahead looks the same.
 
     Returns how many records went (files count for what cannot be counted in records), None when that could
     not be done: why stands in the plan's ``trouble`` then.
@@ -74,7 +79,22 @@ def enforce(target: Target, plan: SinkPlan, tell: Tell, *, purge: bool, now: flo
         return None
     try:
         target.apply(plan, tell)
-        return target.purge(now, tell) if purge else 0
-    except (SinkError, ConfigError) as error:
-        plan.trouble = str(error)
+        if not purge:
+            return 0
+        doubt = "" if trust_clock else target.doubt(now)
+        if doubt:
+            plan.notes = [note for note in plan.notes if note != doubt]
+            plan.trouble = doubt
+            return None
+        return target.purge(now, tell)
+    except (SinkError, ConfigError, OSError) as error:
+        plan.trouble = _say(error)
         return None
+
+
+def _say(error: Exception) -> str:
+    """Return an error's text; a system error's with the file that it is about."""
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    return str(error)

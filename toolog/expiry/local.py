@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import glob
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ class StoreTarget:
             plan.notes.append(f"there is no store at {self._path} yet")
             return plan
         with _open(self._path, read_only=True) as store:
+            plan.notes += self._notes(store, now)
             for limit in self._policies.limits(self.name):
                 before = now - limit.keep
                 found = store.purge(limit.levels, before=before, dry_run=True)
@@ -70,6 +72,35 @@ class StoreTarget:
                 if found.held:
                     plan.pieces.append(Piece("hold", names, what, why, found.held, held=found.held))
         return plan
+
+    def _notes(self, store: Store, now: float) -> Iterator[str]:
+        left = self._policies.uncovered(self.name)
+        number = _older(store, left, _EVER) if left else 0
+        if number:
+            yield (
+                f"no policy sends {', '.join(left)} here any more: {number} records are left alone, and stay "
+                "until somebody deletes them"
+            )
+        if doubt := self._doubt(store, now):
+            yield doubt
+
+    def doubt(self, now: float) -> str:
+        """Doubt the clock where a purge would leave nothing of a level, as nothing new has come for long."""
+        if not self._path.exists():
+            return ""
+        with _open(self._path, read_only=True) as store:
+            return self._doubt(store, now)
+
+    def _doubt(self, store: Store, now: float) -> str:
+        log = self._path.with_name(f"{self._path.name}-wal")  # what was written last stands there
+        written = max(one.stat().st_mtime for one in (self._path, log) if one.exists())
+        for limit in self._policies.limits(self.name):
+            since = now - limit.keep - GRACE
+            if written >= since or _older(store, None, since) < _older(store, None, _EVER):
+                continue  # something is young enough
+            if store.purge(limit.levels, before=now - limit.keep, dry_run=True).deleted:
+                return _doubt(self._path, limit.keep, now)
+        return ""
 
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
         """Nothing: a store has no settings of its own."""
@@ -105,6 +136,8 @@ class FileTarget:
     def examine(self, now: float) -> SinkPlan:
         """List the files that are too old."""
         plan, path = self.blank(), str(self._sink.path)
+        if self._sink.path.is_dir():
+            raise SinkUnavailable(f"{path} is a directory; path of sink {self.name!r} is to name a file")
         age, every = self._sink.max_age or None, self._sink.rotate_every or None
         latest = None if age is None or every is None else age + every
         for policy in self._policies.of_sink(self.name):
@@ -121,7 +154,18 @@ class FileTarget:
         if self._sink.max_files:
             plan.notes.append(f"max_files may delete sooner: only {self._sink.max_files} rotated files stay")
         plan.pieces += [self._piece(old, age, now) for old in self._sink.old_files()]
+        if doubt := self.doubt(now):
+            plan.notes.append(doubt)
         return plan
+
+    def doubt(self, now: float) -> str:
+        """Doubt the clock where a purge would leave no file, as nothing was written for long."""
+        age, path = self._sink.max_age, self._sink.path
+        if not age or all(old.held for old in self._sink.old_files()):
+            return ""
+        files = path.parent.glob(f"{glob.escape(path.name.partition('.')[0])}*")
+        newest = max((file.stat().st_mtime for file in files), default=now)
+        return _doubt(path, age, now) if now - newest > age + GRACE else ""
 
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
         """Nothing: a file has no settings of its own."""
@@ -183,6 +227,10 @@ class OwnTarget:
             plan.terms.append(Term(policy.name, policy.keep, self.name, Bounds(earliest, None, counted)))
         return plan
 
+    def doubt(self, now: float) -> str:
+        """Nothing is known of the records of such a sink."""
+        return ""
+
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
         """Nothing: its settings are its own."""
 
@@ -222,6 +270,24 @@ def _open(path: Path, *, read_only: bool) -> Store:
     from toolog import store  # sqlite3 is loaded with it: only where there is such a store
 
     return store.open(path, read_only=read_only)
+
+
+_EVER = 32_503_680_000.0
+"""The year 3000: no record is younger."""
+
+
+def _older(store: Store, levels: Iterable[str] | None, before: float) -> int:
+    """Return how many records are older, those on hold among them."""
+    found = store.purge(levels, before=before, dry_run=True)
+    return found.deleted + found.held
+
+
+def _doubt(path: Path, keep: float, now: float) -> str:
+    return (
+        f"{path}: by this host's clock ({_when(now)}) nothing was written there for more than "
+        f"{_days(keep + GRACE)}, so everything would be past its age at once. A clock that is wrong looks "
+        "the same: nothing is deleted unless `toolog retention apply --purge --trust-clock` says it is right"
+    )
 
 
 def _when(seconds: float) -> str:

@@ -96,7 +96,8 @@ class SinkPlan:
     """What retention means for one sink, and what is to be done there.
 
     ``engine`` is who deletes (``lifecycle rules``, ``ilm``, ``toolog`` ...), ``place`` where the sink writes.
-    ``notes`` are sentences for a person. ``trouble`` says why the server could not be asked; then the plan
+    ``notes`` are sentences for a person, ``foreign`` those on settings of others that work against the
+    policies. ``trouble`` says why the server could not be asked; then the plan
     knows nothing else.
     """
 
@@ -108,6 +109,7 @@ class SinkPlan:
     changes: list[Change] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
     trouble: str = ""
 
     @property
@@ -117,7 +119,7 @@ class SinkPlan:
         found += [
             f"overdue: {piece.action} {piece.what} ({piece.why})" for piece in self.pieces if piece.overdue
         ]
-        return found
+        return found + self.foreign
 
     def due(self, *actions: str) -> Iterator[Piece]:
         """Yield the pieces with one of these actions."""
@@ -144,6 +146,7 @@ class SinkPlan:
             "changes": [change.as_dict() for change in self.changes],
             "purge": [piece.as_dict() for piece in self.pieces],
             "notes": self.notes,
+            "foreign": self.foreign,
             "drift": self.drift,
             "trouble": self.trouble or None,
         }

@@ -56,7 +56,7 @@ class S3Target:
         self._prefix = str(options.get("prefix", ""))
         self._wanted: dict[str, int] = {}
         self._policies = policies.of_sink(name)
-        self._known = {self._key(policy.name) for policy in policies}
+        self._elsewhere = {self._key(policy.name) for policy in policies if name not in policy.sinks}
         for policy in self._policies:
             if policy.keep is not None:
                 self._wanted[self._key(policy.name)] = max(1, math.ceil(policy.keep / DAY))
@@ -81,6 +81,7 @@ class S3Target:
         found = self._read()
         plan.changes += self._changes(found.rules)
         plan.notes += self._notes(found.rules)
+        plan.foreign += self._foreign(found.rules)
         return plan
 
     def _changes(self, rules: list[dict[str, Any]]) -> Iterator[Change]:
@@ -101,7 +102,7 @@ class S3Target:
 
         One of a policy that goes to another sink only is that sink's matter: it may be in this bucket.
         """
-        if _prefix_of(rule) in self._known - {self._key(policy.name) for policy in self._policies}:
+        if _prefix_of(rule) in self._elsewhere:
             return False
         name, prefix = str(rule.get("ID", "")), _prefix_of(rule)
         shape = re.escape(self._start()) + "policy=[^/]+/"
@@ -115,28 +116,34 @@ class S3Target:
                     f"no policy asks for an end of {_prefix_of(rule)} any more: its rule goes, its objects "
                     "stay until somebody deletes them"
                 )
-            elif _id_is_foreign(rule) and rule.get("Status") == "Enabled" and "Expiration" in rule:
-                yield from self._overlaps(rule)
+            elif _prefix_of(rule) in self._elsewhere and _deletes(rule):
+                yield (
+                    f"no policy of this sink goes to {_prefix_of(rule)} any more, but the rule "
+                    f"{rule.get('ID')!r} goes on deleting there; another sink may want it, so it stays"
+                )
         if self._wanted and self._is_versioned():
             yield (
                 f"the bucket {self._bucket} keeps versions: an expired object stays as an older version "
                 "until a rule for those deletes it, and none is added that was not asked for"
             )
 
-    def _overlaps(self, rule: Mapping[str, Any]) -> Iterator[str]:
-        prefix = _prefix_of(rule) or ""
-        for policy in self._policies:
-            key = self._key(policy.name)
-            if key.startswith(prefix) or prefix.startswith(key):
-                ending = rule["Expiration"]
-                days = ending.get("Days")
-                if days is None or self._wanted.get(key, math.inf) > days:
-                    when = f"after {days} days" if days is not None else f"on {ending.get('Date', 'a date')}"
+    def _foreign(self, rules: list[dict[str, Any]]) -> Iterator[str]:
+        """Yield what rules that are not ours delete sooner than our policies say."""
+        ours = {_id(key) for key in self._wanted}
+        for rule in rules:
+            if rule.get("ID") in ours or self._is_left_over(rule) or not _deletes(rule):
+                continue
+            prefix, days = _prefix_of(rule) or "", rule["Expiration"].get("Days")
+            for policy in self._policies:
+                key = self._key(policy.name)
+                reaches = key.startswith(prefix) or prefix.startswith(key)
+                if reaches and (days is None or self._wanted.get(key, math.inf) > days):
+                    when = f"after {days} days" if days is not None else f"on {rule['Expiration']['Date']}"
                     some = " that its filter covers" if set(rule.get("Filter", {})) - {"Prefix"} else ""
                     yield (
-                        f"the rule {rule.get('ID')!r}, which is not ours, deletes objects below "
-                        f"{prefix or '/'}{some} {when}, records of {policy.name} among them: that is sooner "
-                        "than its policy says"
+                        f"shortened by the rule {rule.get('ID')!r}, which is not ours: it deletes objects "
+                        f"below {prefix or '/'}{some} {when}, records of {policy.name} among them: that is "
+                        "sooner than its policy says"
                     )
 
     # -- making it so
@@ -159,6 +166,10 @@ class S3Target:
                 self._connect().delete_bucket_lifecycle(Bucket=self._bucket)
         for change in changes:
             tell(f"{change.action}d {change.what}")
+
+    def doubt(self, now: float) -> str:
+        """Nothing: the server has a clock of its own."""
+        return ""
 
     def purge(self, now: float, tell: Tell) -> int:
         """Nothing: S3 deletes by its rules."""
@@ -257,8 +268,10 @@ def _id(key: str) -> str:
     return name if len(name) <= 255 else OURS + blake2b(key.encode(), digest_size=16).hexdigest()
 
 
-def _id_is_foreign(rule: Mapping[str, Any]) -> bool:
-    return not str(rule.get("ID", "")).startswith(OURS)
+def _deletes(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule deletes objects; one on the marks of deleted versions only does not."""
+    ending = rule.get("Expiration", {})
+    return rule.get("Status") == "Enabled" and ("Days" in ending or "Date" in ending)
 
 
 def _expiring(key: str, days: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from toolog.errors import SinkRejected, SinkUnavailable
 from toolog.expiry import engines
 from toolog.expiry.cluster import Cluster
 from toolog.expiry.engines.base import Engine, Stream
+from toolog.expiry.foreign import find_foreign
 from toolog.expiry.plan import Bounds, Change, SinkPlan, Term
 from toolog.expiry.target import Tell, carry_out
 from toolog.retention import Policies
@@ -50,6 +51,10 @@ class SearchTarget:
                 bounds = engine.bounds(policy.keep)
                 plan.pieces += engine.pieces(stream, policy.keep, now)
             plan.terms.append(Term(policy.name, policy.keep, stream.name, bounds))
+            try:
+                plan.foreign += find_foreign(cluster, self.options.dialect, engine.name, stream, policy.keep)
+            except (SinkRejected, SinkUnavailable) as error:
+                plan.notes.append(f"whether others delete in {stream.name} could not be found out: {error}")
         ours = {term.target for term in plan.terms}
         plan.notes += [self._left_alone(stream) for stream in there.values() if stream.name not in ours]
         return plan
@@ -110,6 +115,10 @@ class SearchTarget:
         if plan.changes:
             with _Connection(self.options) as (cluster, engine):
                 carry_out(self._changes(cluster, engine, self._streams(cluster), []), tell)
+
+    def doubt(self, now: float) -> str:
+        """Nothing: the server has a clock of its own."""
+        return ""
 
     def purge(self, now: float, tell: Tell) -> int:
         """Delete what is past its age, where no server does it."""

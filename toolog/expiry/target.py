@@ -24,6 +24,11 @@ class Target(Protocol):
     def examine(self, now: float) -> SinkPlan:
         """Return what holds and what is to be done at ``now`` (seconds of the Unix epoch)."""
 
+    def doubt(self, now: float) -> str:
+        """Return why a purge at ``now`` might be a wrong clock's work; empty where nothing speaks for it, or
+        where the server has a clock of its own.
+        """
+
     def apply(self, plan: SinkPlan, tell: Tell) -> None:
         """Make the settings of the server what the plan says."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from toolog import sinks
 from toolog.counters import contain, count
-from toolog.errors import NotInstalled, SpoolError
+from toolog.errors import ConfigError, NotInstalled, SpoolError
 from toolog.expiry.local import with_file_limits
 from toolog.pipeline.arrivals import Arrivals
 from toolog.pipeline.dead_letters import DeadLetters
@@ -65,6 +65,9 @@ class Shipping:
                 self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
             except NotInstalled:
                 if options.ship != "none":  # else it is needed by the process that ships alone
+                    raise
+            except ConfigError:
+                if options.ship != "none" or not sinks.is_only_named(name, given):
                     raise
             if options.ship == "background" and outlet.spool is not None:
                 outlet.spool.reserve(name)

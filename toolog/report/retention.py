@@ -34,14 +34,15 @@ def plan_lines(plans: Sequence[SinkPlan], *, purge: bool = True) -> Iterator[Lin
             yield _change(change)
         if purge and plan.pieces:
             yield from table(_PIECES, [_piece(piece) for piece in plan.pieces], right=(3, 4), widest=90)
-        for note in plan.notes:
-            yield [("warn", f"  note: {visible(note)}")]
-        if not plan.changes and not plan.pieces:
+        for sentence in plan.foreign:
+            yield [("bad", f"  {visible(sentence)}")]
+        yield from _notes(plan)
+        if not plan.changes and not (purge and plan.pieces):
             yield [("dim", "  nothing to do")]
 
 
 def drift_lines(plans: Sequence[SinkPlan]) -> Iterator[Line]:
-    """Yield a line for each sink, and one for each thing that is not as the policies say."""
+    """Yield a line for each sink, one for each thing that is not as the policies say, and the notes."""
     for plan in plans:
         name = ("tool", f"{visible(plan.sink)}  ")
         if plan.trouble:
@@ -50,6 +51,12 @@ def drift_lines(plans: Sequence[SinkPlan]) -> Iterator[Line]:
             yield [name, ("good", "as the policies say")]
         for sentence in plan.drift:
             yield [name, ("bad", visible(sentence))]
+        yield from _notes(plan)
+
+
+def _notes(plan: SinkPlan) -> Iterator[Line]:
+    for note in plan.notes:
+        yield [("warn", f"  note: {visible(note)}")]
 
 
 _TERMS = ("policy", "keep", "where", "a record lives", "counted")

@@ -1,4 +1,4 @@
-"""Configuration files other than pyproject.toml: what `--config FILE` names.
+"""Configuration files other than pyproject.toml: what `--config FILE` or ``TOOLOG_CONFIG`` names.
 
 A file is TOML or JSON, by its suffix. It holds the keys of ``[tool.toolog]``: at its top, or below
 ``tool.toolog`` as in a pyproject.toml.
@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from toolog.errors import ConfigError, kind_of
+
+VARIABLE = "TOOLOG_CONFIG"
+"""The environment variable that names a file in place of pyproject.toml."""
 
 
 def read_config(path: Path) -> tuple[str, Mapping[str, Any]]:

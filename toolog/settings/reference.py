@@ -21,7 +21,8 @@ Every option can stand in four places. The first that says something wins:
 1. an argument: of `toolog.configure(...)`, `toolog.dict_config(...)`, or of `toolog.ToologHandler` in a
    `logging.config.dictConfig` dictionary
 2. an environment variable
-3. the table `[tool.toolog]` of `pyproject.toml`, in the working directory or the nearest directory above it
+3. the file that the environment variable `TOOLOG_CONFIG` names; without it the table `[tool.toolog]` of
+   `pyproject.toml`, in the working directory or the nearest directory above it
 4. the profile's default, else the default below
 
 A name with a dot is a key of a nested table: `queue.max_records` is `queue={"max_records": 5000}` in Python
@@ -32,7 +33,11 @@ and
 queue = { max_records = 5000 }
 ```
 
-in `pyproject.toml`. In environment variables, tables are JSON and lists are separated by commas. Sizes and
+in `pyproject.toml`. A file of another name is TOML or, with the suffix `.json`, JSON; the keys stand in
+`[tool.toolog]` there, too, or at its top. `--config` of a command is read in place of both. Relative paths
+go by the working directory, whatever file they stand in.
+
+In environment variables, tables are JSON and lists are separated by commas. Sizes and
 durations are plain bytes and seconds, or text with a unit: `"16 MiB"`, `"500 ms"`, `"7 days"`. An unknown key
 raises `ConfigError`, which names the nearest one that exists.
 """

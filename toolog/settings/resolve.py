@@ -2,7 +2,7 @@
 
 Each value is checked by its parameter's kind, and an error names where the value stood. The pyproject.toml
 that is read is that of the working directory, or of the nearest parent directory that has one; its table is
-``[tool.toolog]``.
+``[tool.toolog]``. A file that ``TOOLOG_CONFIG`` names stands in its place.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 
 from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
 from toolog.settings import CaptureSettings, capture
+from toolog.settings.files import VARIABLE, read_config
 from toolog.settings.table import TABLE, Parameter, section
 from toolog.units import parse_duration, parse_size
 
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off"}
-_ENVIRONMENT = {parameter.env for parameter in TABLE if parameter.env}
+_ENVIRONMENT = {parameter.env for parameter in TABLE if parameter.env} | {VARIABLE}
 _NEAR = 0.9
 """How alike an unknown TOOLOG_ variable must be to one of ours to be called a misspelling."""
 
@@ -124,11 +125,17 @@ def _unfold_capture(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
-    """Return (where, table) of ``[tool.toolog]`` in the nearest pyproject.toml at or above ``start`` (working
-    directory).
+    """Return (where, table) of the file that ``TOOLOG_CONFIG`` names, else of ``[tool.toolog]`` in the
+    nearest pyproject.toml at or above ``start`` (working directory).
 
-    An empty table when there is no such file or table. Raises ConfigError when the file is no TOML.
+    An empty table when there is no such pyproject.toml or table. Raises ConfigError when the file is no TOML,
+    or when the one that was named cannot be read.
     """
+    if named := os.environ.get(VARIABLE):
+        try:
+            return read_config(Path(named).expanduser())
+        except ConfigError as error:
+            raise ConfigError(f"environment variable {VARIABLE}: {error}") from error
     try:
         directory = start or Path.cwd()
         for folder in (directory, *directory.parents):

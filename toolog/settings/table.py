@@ -83,8 +83,10 @@ TABLE: tuple[Parameter, ...] = (
               "named one; below the lowest named level nothing is shipped. Left out: every sink gets every "
               "record and nothing is purged."),
     Parameter("handler", "purge_every", "duration", "10 min", "TOOLOG_PURGE_EVERY",
-              "How often the local store and files are purged of what is past its `keep`; in `toolog ship` "
-              "also search clusters with the engine `toolog`.", least=0.1),
+              "How often what is past its `keep` is deleted: from the store and from files by the process "
+              "that ships; from search clusters with the engine `toolog` (OpenSearch's default) by `toolog "
+              "ship`.",
+              least=0.1),
     Parameter("handler", "sanitizer", "table", {}, "TOOLOG_SANITIZER",
               "Options of the sanitizer (`keys_add`, `safe_keys`, `rules_add`, `style` ...), or a "
               "`toolog.Sanitizer`."),

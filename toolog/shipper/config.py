@@ -10,7 +10,7 @@ from toolog.handler import pipeline_options
 from toolog.pipeline import Options
 from toolog.profiles import handler_options
 from toolog.settings.files import read_config
-from toolog.settings.resolve import look_up, read_project, resolve
+from toolog.settings.resolve import look_up, read_project
 
 LONGEST_END = 3.5
 """Seconds that the end of the process waits for sinks at most: who stops it may kill it after five."""
@@ -20,7 +20,8 @@ def read_options(directory: Path | None, file: Path | None) -> Options:
     """Return the options to ship by.
 
     ``directory`` is the spool's (None: the configured one). Sinks and policies come from the environment,
-    from ``file`` (None: the ``[tool.toolog]`` of pyproject.toml), and from the profile that is named there.
+    from ``file`` (None: that of ``TOOLOG_CONFIG``, else pyproject.toml), and from the profile that is named
+    there.
     Raises ConfigError, also when nobody names any sink: what is shipped to a place that nobody chose is
     deleted from the spool all the same.
     """
@@ -32,13 +33,7 @@ def read_options(directory: Path | None, file: Path | None) -> Options:
             f"{project[0]} names no sinks to ship to; name them there, in the file of --config, or in"
             " TOOLOG_SINKS, for example sinks = { store = { type = 'sqlite', path = 'calls.db' } }"
         )
-    # Without a profile there are no policies but those that stand there: every sink takes every record.
-    values = (
-        handler_options(project)
-        if profiled
-        else resolve(("handler",), {}, where="arguments", project=project)
-    )
-    options = pipeline_options(values)
+    options = pipeline_options(handler_options(project))
     if directory is not None:
         options = replace(options, directory=directory.absolute())
     return replace(options, ship="background", shutdown_timeout=min(options.shutdown_timeout, LONGEST_END))

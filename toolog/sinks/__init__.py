@@ -99,6 +99,16 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
     return sink
 
 
+def is_only_named(name: str, options: object) -> bool:
+    """Whether of a sink only its name, a type that exists and what all sinks have are said: then the rest is
+    said where its records are shipped, and who only writes them needs no more.
+    """
+    if not isinstance(options, Mapping) or not set(options) <= set(COMMON_OPTIONS):
+        return False
+    kind = str(options.get("type", name))
+    return ":" in kind or kind in known_types()
+
+
 def known_types() -> list[str]:
     """Return the names that ``type`` may have here: built in, and offered by installed packages."""
     return sorted({*BUILT_IN, *(point.name for point in _entry_points())})

@@ -7,7 +7,7 @@ a change they are given the new one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from toolog.expiry.cluster import is_as_wanted, write_time
@@ -15,6 +15,8 @@ from toolog.expiry.engines.base import Engine, Stream, span
 from toolog.expiry.plan import Change
 
 _PRIORITY = 300
+_ROOM = 2000
+"""Characters of index names in one request: its line may have 4096, and a comma takes three."""
 _DESCRIPTION = "Kept by toolog's retention policy; written by toolog retention apply."
 
 
@@ -28,7 +30,7 @@ class IsmEngine(Engine):
         name, wanted = stream.name, _policy(stream.name, keep)
         found = self.cluster.get(f"/_plugins/_ism/policies/{name}")
         there = None if found is None else found.get("policy")
-        managed = self._managed(stream)
+        managed = self.policies_of(stream)
         if not is_as_wanted(wanted, there):
             mine = [index for index, policy in managed.items() if policy == name]
             yield Change(
@@ -67,21 +69,19 @@ class IsmEngine(Engine):
         if found is not None:
             path += f"?if_seq_no={found['_seq_no']}&if_primary_term={found['_primary_term']}"
         self.cluster.call("PUT", path, {"policy": policy})
-        if managed:
-            path = f"/_plugins/_ism/change_policy/{','.join(managed)}"
-            self.cluster.call("POST", path, {"policy_id": name})
+        self._send("POST", "change_policy", managed, {"policy_id": name})
 
     def withdrawal(self, stream: Stream) -> Iterator[Change]:
         """Yield indices and policy that are still ours."""
         name = stream.name
-        managed = [index for index, policy in self._managed(stream).items() if policy == name]
+        managed = [index for index, policy in self.policies_of(stream).items() if policy == name]
         if managed:
             yield Change(
                 "remove",
                 f"ISM policy of the data stream {name}",
                 name,
                 None,
-                lambda: self.cluster.call("POST", f"/_plugins/_ism/remove/{','.join(managed)}"),
+                lambda: self._send("POST", "remove", managed),
             )
         found = self.cluster.get(f"/_plugins/_ism/policies/{name}")
         if found is not None and found.get("policy", {}).get("description") == _DESCRIPTION:
@@ -90,12 +90,33 @@ class IsmEngine(Engine):
                 "remove", f"ISM policy {name}", found["policy"], None, lambda: self.cluster.delete(path)
             )
 
-    def _managed(self, stream: Stream) -> dict[str, str | None]:
+    def policies_of(self, stream: Stream) -> dict[str, str | None]:
         """Return for each backing index the policy that it goes by."""
-        if not stream.indices:
-            return {}
-        answer = self.cluster.get(f"/_plugins/_ism/explain/{','.join(stream.indices)}") or {}
-        return {index: answer.get(index, {}).get("policy_id") for index in stream.indices}
+        return {
+            index: facts.get("policy_id")
+            for answer in self._send("GET", "explain", stream.indices)
+            for index, facts in answer.items()
+            if index in stream.indices
+        }
+
+    def _send(
+        self, method: str, verb: str, indices: Sequence[str], body: dict[str, Any] | None = None
+    ) -> list[Any]:
+        """Send a request about indices, in as many parts as it takes, and return the answers.
+
+        One index that is gone meanwhile is an error for all of its part; so that is halved until the one is
+        left out.
+        """
+        if not indices:
+            return []
+        middle = len(indices) // 2
+        if not middle or sum(len(index) + 3 for index in indices) <= _ROOM:
+            path = f"/_plugins/_ism/{verb}/{','.join(indices)}"
+            answer = self.cluster.call(method, path, body, missing=True)
+            if answer is not None or not middle:
+                return [] if answer is None else [answer]
+        parts = (indices[:middle], indices[middle:])
+        return [answer for part in parts for answer in self._send(method, verb, part, body)]
 
 
 def _policy(stream: str, keep: float) -> dict[str, Any]:

@@ -5,8 +5,9 @@ goes; it is rolled over when it is a day old, or when all that it has is past it
 silent is emptied too). An index with a record on hold stays.
 
 Whatever can go wrong keeps an index: before it is deleted, writing to it is blocked, which waits for writes
-under way, and only then its newest record and its holds are looked at for the last time. Any number of
-processes may purge one cluster.
+under way, and only then its newest record and its holds are looked at for the last time. Two clocks must
+agree that a record is past its age: this host's and the cluster's. Any number of processes may purge one
+cluster.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _BLOCK = "index.blocks.write"
 @dataclass(frozen=True, slots=True)
 class _Index:
     """A backing index: when it was made, how many records it has, and the time of its newest one (seconds of
-    the Unix epoch).
+    the Unix epoch). ``young`` are the records that the cluster's own clock, at ``clock``, finds within their
+    age.
     """
 
     name: str
@@ -37,6 +39,8 @@ class _Index:
     records: int
     size: int
     newest: float | None
+    young: int
+    clock: float
 
     @property
     def as_old_as(self) -> float:
@@ -58,14 +62,17 @@ class RolloverEngine(Engine):
         """
         if not stream.indices:
             return
-        *written, live = self._look(stream)
-        for index in written:
+        found = self._look(stream, keep)
+        live = found.pop(stream.indices[-1], None)
+        for index in found.values():
             if index.as_old_as < now - keep:
                 yield self._past_age(stream, index, keep, now)
             elif index.as_old_as > now + DAY:
                 why = f"its newest record is of {_when(index.as_old_as)}: a host's clock was wrong"
                 yield _piece("stay", stream, index, why)
-        if live.records and live.as_old_as < now - keep:
+        if live is None:
+            return
+        if live.records and not live.young and live.as_old_as < now - keep:
             why = f"all its records are past their age: {_when(live.as_old_as)}; then it is deleted"
             yield _piece("roll over", stream, live, why, overdue=live.as_old_as < now - keep - GRACE)
         elif live.records and live.created < now - span(keep):
@@ -74,6 +81,9 @@ class RolloverEngine(Engine):
             yield _piece("roll over", stream, live, why, overdue=overdue)
 
     def _past_age(self, stream: Stream, index: _Index, keep: float, now: float) -> Piece:
+        if index.young:
+            why = f"by the cluster's clock ({_when(index.clock)}) {index.young} of its records are younger"
+            return _piece("stay", stream, index, why)
         held = self._held(index.name)
         newest = "it is empty and was begun" if index.newest is None else "its newest record is of"
         why = f"{newest} {_when(index.as_old_as)}"
@@ -82,7 +92,11 @@ class RolloverEngine(Engine):
         return _piece("delete", stream, index, why, overdue=index.as_old_as < now - keep - GRACE)
 
     def purge(self, stream: Stream, keep: float, now: float) -> Iterator[Piece]:
-        """Roll over what is due, delete what is past its age, and yield each that was done."""
+        """Roll over what is due, delete what is past its age, and yield each that was done.
+
+        Raises SinkUnavailable when this host's clock is far ahead of the cluster's.
+        """
+        self._compare_clocks(stream, keep, now)
         for piece in self.pieces(stream, keep, now):
             if piece.action == "roll over":
                 # Should another process have done it meanwhile: its new index is empty, and stays.
@@ -103,8 +117,8 @@ class RolloverEngine(Engine):
         piece, is_deleted = None, False
         try:
             self.cluster.call("PUT", f"/{index}/_block/write")
-            [facts] = self._look(replace(stream, indices=(index,)))
-            if facts.as_old_as < now - keep:
+            facts = self._look(replace(stream, indices=(index,)), keep).get(index)
+            if facts is not None and facts.as_old_as < now - keep:
                 piece = self._past_age(stream, facts, keep, now)
                 if piece.action == "delete":
                     is_deleted = self.cluster.delete(f"/{index}")
@@ -120,42 +134,67 @@ class RolloverEngine(Engine):
 
     # -- what the indices hold
 
-    def _look(self, stream: Stream) -> list[_Index]:
-        """Return the facts of each backing index, in the stream's order."""
-        names = ",".join(stream.indices)
-        self._whole(self.cluster.call("POST", f"/{names}/_refresh"), names)
-        made = self.cluster.call("GET", f"/{names}/_settings/index.creation_date?flat_settings=true")
-        figures = self.cluster.call("GET", f"/{names}/_stats/docs,store?level=indices")["indices"]
-        found = []
+    def _look(self, stream: Stream, keep: float) -> dict[str, _Index]:
+        """Return the facts of each backing index by its name, in the stream's order.
+
+        One that is gone meanwhile is left out. All are asked for by the stream's name: a request's line has
+        room for some dozens of indices only, and one of them that is gone would be an error for all.
+        """
+        where = stream.name if len(stream.indices) > 1 else "".join(stream.indices)
+        refreshed = self.cluster.call("POST", f"/{where}/_refresh", missing=True)
+        made = self.cluster.get(f"/{where}/_settings/index.creation_date?flat_settings=true")
+        figures = self.cluster.get(f"/{where}/_stats/docs,store?level=indices")
+        if refreshed is None or made is None or figures is None:
+            return {}
+        self._whole(refreshed, where)
+        found = {}
         for name in stream.indices:
-            total = figures.get(name, {}).get("total", {})
-            records, newest = self._newest(name)
-            found.append(
-                _Index(
-                    name,
-                    int(made[name]["settings"]["index.creation_date"]) / 1000,
-                    records,
-                    int(total.get("store", {}).get("size_in_bytes", 0)),
-                    newest,
-                )
-            )
+            counted = self._count(name, keep) if name in made else None
+            if counted is not None:
+                total = figures["indices"].get(name, {}).get("total", {})
+                created = int(made[name]["settings"]["index.creation_date"]) / 1000
+                size = int(total.get("store", {}).get("size_in_bytes", 0))
+                records, newest, young, clock = counted
+                found[name] = _Index(name, created, records, size, newest, young, clock)
         return found
 
-    def _newest(self, index: str) -> tuple[int, float | None]:
-        """Return how many records an index has, and the newest one's time."""
+    def _count(self, index: str, keep: float) -> tuple[int, float | None, int, float] | None:
+        """Return how many records an index has, the newest one's time, how many the cluster itself finds
+        younger than ``keep``, and what its clock says; None when the index is gone.
+        """
+        seconds = int(keep)
+        since = f"now-{seconds}s"
+        young = {
+            "filter": {"range": {"@timestamp": {"gte": since}}},
+            # Gives its bound back as a number, and so the cluster's time; some versions count it wrongly.
+            "aggs": {"since": {"date_range": {"field": "@timestamp", "ranges": [{"from": since}]}}},
+        }
         body = {
             "size": 0,
             "track_total_hits": True,
-            "aggs": {"newest": {"max": {"field": "@timestamp"}}},
+            "aggs": {"newest": {"max": {"field": "@timestamp"}}, "young": young},
         }
-        answer = self._search(index, body)
+        answer = self._search(index, body, missing=True)
+        if answer is None:
+            return None
         records = int(answer["hits"]["total"]["value"])
         newest = answer["aggregations"]["newest"]["value"]
+        counted = answer["aggregations"]["young"]
+        [bound] = counted["since"]["buckets"]
         if records and newest is None:
             raise SinkUnavailable(
                 f"{self.cluster.place}: the records of {index} have no time; nothing is deleted"
             )
-        return records, None if newest is None else newest / 1000
+        clock = bound["from"] / 1000 + seconds
+        return records, None if newest is None else newest / 1000, int(counted["doc_count"]), clock
+
+    def _compare_clocks(self, stream: Stream, keep: float, now: float) -> None:
+        counted = self._count(stream.name, keep) if stream.indices else None
+        if counted is not None and now - counted[3] > GRACE:
+            raise SinkUnavailable(
+                f"{self.cluster.place}: this host's clock says {_when(now)}, the cluster's "
+                f"{_when(counted[3])}; nothing was rolled over or deleted. Set the clock that is wrong"
+            )
 
     def _held(self, index: str) -> int:
         """Return how many records of an index are on hold."""
@@ -169,8 +208,11 @@ class RolloverEngine(Engine):
         body = {"size": 0, "track_total_hits": True, "query": {"exists": {"field": HOLD}}}
         return int(self._search(index, body)["hits"]["total"]["value"])
 
-    def _search(self, index: str, body: dict[str, Any]) -> Any:
-        answer = self.cluster.call("POST", f"/{index}/_search?allow_partial_search_results=false", body)
+    def _search(self, index: str, body: dict[str, Any], *, missing: bool = False) -> Any:
+        path = f"/{index}/_search?allow_partial_search_results=false"
+        answer = self.cluster.call("POST", path, body, missing=missing)
+        if answer is None:
+            return None
         if answer.get("timed_out"):
             raise SinkUnavailable(
                 f"{self.cluster.place}: a search in {index} took too long; nothing is deleted"
