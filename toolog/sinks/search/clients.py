@@ -86,7 +86,9 @@ def _opensearch(options: SearchOptions) -> Any:
     if "ssl_assert_fingerprint" in tls and options.ca_certs is None:
         tls["verify_certs"] = False  # the fingerprint is what is checked, as elasticsearch-py does it
 
-    class Connection(opensearchpy.Urllib3HttpConnection):  # type: ignore[misc, unused-ignore]
+    base: Any = opensearchpy.Urllib3HttpConnection
+
+    class Connection(base):  # type: ignore[misc]
         """One that makes no warnings of the server's deprecation notes: an application that makes errors of
         warnings would never see an answer.
         """
