@@ -60,9 +60,14 @@ class SeaweedFS(Server):
             fetch(f"{self.endpoint_url}/healthz")
         except urllib.error.HTTPError:
             return False
+        from botocore.exceptions import BotoCoreError, ClientError
+
         # The gate answers before there is a volume to write to: a small object tells.
-        self.make_bucket("ready")
-        self.client().put_object(Bucket="ready", Key="ready", Body=b"ready")
+        try:
+            self.make_bucket("ready")
+            self.client().put_object(Bucket="ready", Key="ready", Body=b"ready")
+        except (BotoCoreError, ClientError):
+            return False  # not yet, or it has ended again because somebody took a port: the caller sees that
         return True
 
     def client(self, **options: Any) -> Any:
