@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -216,3 +217,14 @@ def test_importing_toolog_imports_no_framework_and_no_wrapt() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_no_module_in_the_table_of_modules_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extensions put objects without a namespace among the loaded modules; instrumenting goes on."""
+
+    class Library:
+        __slots__ = ()
+
+    monkeypatch.setitem(sys.modules, "invented.lib", Library())  # type: ignore[arg-type]
+    made = instrument(json)
+    made.undo()

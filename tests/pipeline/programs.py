@@ -15,8 +15,7 @@ import textwrap
 from collections import Counter
 from pathlib import Path
 
-import ormsgpack
-
+from toolog.sinks.base import decode
 from toolog.spool import pending
 
 HEAD = """
@@ -105,7 +104,7 @@ def arrived(folder: Path, name: str = "out.jsonl") -> Counter[int]:
 
 def waiting(folder: Path, sink: str = "out", spool: str = "spool") -> Counter[int]:
     """Return how often each number is in the spool, not acknowledged by the sink."""
-    found = [ormsgpack.unpackb(frame.payload) for frame in pending(folder / spool, sink)]
+    found = [decode(frame.payload, frame.serializer) for frame in pending(folder / spool, sink)]
     return Counter(int(one["message"]) for one in found if str(one.get("message")).isdigit())
 
 

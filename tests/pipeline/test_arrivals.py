@@ -139,7 +139,7 @@ def test_flush_waits_for_what_leaves_memory(make: Make) -> None:
     sink = Gated()
     log, handler = make(sink)
     outlet = handler.pipeline.outlet
-    outlet._fail(OSError("the disk is full"))
+    outlet.fail(OSError("the disk is full"))
     outlet._again_at = time.monotonic() + 1000
     for number in range(100):
         log.info("%d", number)

@@ -41,8 +41,12 @@ def class_vars(cls: type) -> MappingProxyType[str, Any]:
 
 
 def module_vars(module: ModuleType) -> dict[str, Any]:
-    """Return a module's namespace; a lazy module is not made to load."""
-    return object.__getattribute__(module, "__dict__")  # type: ignore[no-any-return]
+    """Return a module's namespace; a lazy module is not made to load.
+
+    What stands in ``sys.modules`` need be no module: some extensions put objects there that have no
+    namespace at all, and have none here.
+    """
+    return object_vars(module) or {}
 
 
 def object_vars(value: Any) -> dict[str, Any] | None:

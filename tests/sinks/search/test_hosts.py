@@ -72,7 +72,7 @@ def test_more_hosts_hang_than_one_request_asks(
     ready.connect()
     write_each(ready, 5, 6)  # template and stream are there: what follows is quick
     hosts = [make_silent() for _ in range(5)]
-    sink = make_sink(type=client, hosts=[*hosts, search_proxy.url], timeout=1)
+    sink = make_sink(type=client, hosts=[*hosts, search_proxy.url], timeout=2)
     assert most_tries(sink.options) < len(hosts)
     sink.connect()
     write_each(sink, 0, 5)
