@@ -92,6 +92,11 @@ ODD_CALLS: dict[str, Callable[[Batch], Any]] = {
 }
 
 
+def _is_served(handler: ToologHandler) -> bool:
+    runners = handler.pipeline.shipping.runners
+    return bool(runners) and all(runner.alive for runner in runners)
+
+
 def run_odd(directory: Path, names: list[str], number: int = 25) -> tuple[Odd, dict[str, Any]]:
     """Log records into a sink that answers in these ways; check that nothing is lost or counted twice.
 
@@ -122,6 +127,10 @@ def run_odd(directory: Path, names: list[str], number: int = 25) -> tuple[Odd, d
     log.propagate = False
     log.handlers = [handler]
     try:
+        # Else `flush` ships on this thread, where an interruption is the application's.
+        deadline = time.monotonic() + 10
+        while not _is_served(handler) and time.monotonic() < deadline:
+            time.sleep(0.002)
         for place in range(number):
             log.info("%d", place)
         assert handler.flush(30), stats()
