@@ -73,7 +73,6 @@ ODD_CALLS: dict[str, Callable[[Batch], Any]] = {
     "without words": raising(BadWords()),
     "rejected without words": raising(SinkRejected(BadWords())),
     "exit": raising(SystemExit(1)),
-    "interrupt": raising(KeyboardInterrupt()),
     "number": lambda batch: len(batch),
     "true": lambda batch: True,
     "dict": lambda batch: {"rejected": {}},

@@ -160,7 +160,7 @@ class SinkRunner(Loop):
         except Stopped:
             whole = True
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a client that exits ends neither us nor who flushes
             self.breaker.failed("broke", error)
         finally:
             if not whole:  # even when it ends this thread: another one is started
