@@ -87,4 +87,3 @@ def is_object(shape: dict[str, Any]) -> bool:
 
 
 FLAT_FIELDS: tuple[str, ...] = tuple(name for name, shape in FIELDS.items() if shape is FLAT)
-OBJECT_FIELDS: tuple[str, ...] = tuple(name for name, shape in FIELDS.items() if is_object(shape))
