@@ -29,7 +29,7 @@ _COUNTS = [number.to_bytes(1) for number in range(0x80, 0x90)] + [
     b"\xde" + number.to_bytes(2) for number in range(16, 128)
 ]
 """The head of a MessagePack map of n pairs."""
-_running_loop = asyncio._get_running_loop
+running_loop = asyncio._get_running_loop
 _current_task = asyncio.tasks.current_task
 _SHORT = [bytes([0xA0 + length]) for length in range(32)]
 """The head of a MessagePack string below 32 bytes."""
@@ -161,12 +161,12 @@ def pack_pairs(fields: dict[str, Any]) -> bytes:
 # What this thread's records say of it; ``with_task`` is the same with a task's name to follow. Filled in one
 # go, not by an ``__init__`` of the local: a finalizer or a signal handler that logs meanwhile would find it
 # half made.
-_thread = threading.local()
+on_thread = threading.local()
+"""``packed`` is what `packed_process` answers outside of tasks, once it was asked on this thread."""
 
 
 def _after_fork() -> None:
-    global _thread
-    _thread = threading.local()  # another pid
+    vars(on_thread).clear()  # another pid; the other threads, and what is theirs, are gone
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -174,33 +174,34 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def _describe_thread() -> bytes:
     packed = pack({"pid": os.getpid(), "thread": threading.current_thread().name})
-    _thread.with_task = b"\x83" + packed[1:] + b"\xa4task"  # a map of three instead of two
-    _thread.packed = packed
+    on_thread.with_task = b"\x83" + packed[1:] + b"\xa4task"  # a map of three instead of two
+    on_thread.packed = packed
     return packed
 
 
 def packed_process() -> bytes:
     """Return pid, thread and asyncio task of the running code, as MessagePack."""
     try:
-        packed: bytes = _thread.packed
+        packed: bytes = on_thread.packed
     except AttributeError:
         packed = _describe_thread()
-    loop = _running_loop()
+    loop = running_loop()
     task = None if loop is None else _current_task(loop)
     if task is None:
         return packed
-    head: bytes = _thread.with_task
+    head: bytes = on_thread.with_task
     name = task.get_name().encode("utf-8", "backslashreplace")
     return head + _SHORT[len(name)] + name if len(name) < 32 else head + pack(task.get_name())
 
 
-class _Ids:
+class Ids:
     """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look
     random.
 
     ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. A trace made
     here begins with digits of its own (so that few of them name it), goes on with ``prefix``, random for the
-    process, and ends with the root's span (so that sampling by its last digits is even).
+    program, and ends with the root's span (so that sampling by its last digits is even). A forked child keeps
+    the prefix: the trace of a call that is under way must be the same on both sides.
     """
 
     step = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, made odd: neighbours in time lie far apart
@@ -209,30 +210,61 @@ class _Ids:
 
     @classmethod
     def reseed(cls) -> None:
+        """Begin at another random number, as a forked child must."""
         cls.counter = itertools.count(getrandbits(64), cls.step)
-        cls.prefix = b"%08x" % getrandbits(32)
 
 
-os.register_at_fork(after_in_child=_Ids.reseed)
-_MASK = 2**64 - 1
+os.register_at_fork(after_in_child=Ids.reseed)
+MASK = 2**64 - 1
+"""An id is as much of its number."""
 
 
 def new_span() -> bytes:
     """Return a new span id: 16 hex digits, unique in this process and its forks."""
-    return hexlify((next(_Ids.counter) & _MASK).to_bytes(8))
+    return span_of(next(Ids.counter))
+
+
+def span_of(ident: int) -> bytes:
+    """Return the span id of a number that ``Ids.counter`` gave."""
+    return hexlify((ident & MASK).to_bytes(8))
+
+
+class _Span:
+    """The attribute ``span`` of a call, made when it is first asked for."""
+
+    def __get__(self, call: Call, owner: type[Call]) -> bytes:
+        call.span = span = span_of(call.ident)
+        return span
+
+
+class _Trace:
+    """The attribute ``trace`` of a call, made when it is first asked for: its parent's, or one of its own."""
+
+    def __get__(self, call: Call, owner: type[Call]) -> bytes:
+        parent = call.parent
+        trace = None if parent is None else parent.trace
+        call.trace = trace = trace or call.span[8:] + Ids.prefix + call.span
+        return trace
 
 
 class Call(Scope):
     """One execution of a tool, from entry to its end; also the scope of what happens inside.
 
     Times are nanoseconds: ``wall`` since the epoch, ``started`` on the monotonic clock. ``input`` is the
-    snapshot of the arguments, taken before the tool ran. What few calls need is a class-level default, so
-    that making one writes few attributes.
+    snapshot of the arguments, taken before the tool ran. ``ident`` is the number its ids are made of. What
+    few calls need is a class-level default, so that making one writes few attributes; the wrapper makes calls
+    without the constructor, which does the same.
     """
 
     plan: Plan
-    trace: bytes
-    span: bytes
+    ident: int
+    parent = None
+    depth = 0
+    bag = EMPTY
+    span: bytes = _Span()  # type: ignore[assignment]
+    trace: bytes = _Trace()  # type: ignore[assignment]
+    process: bytes
+    """Pid, thread and task that it ran in, packed."""
     ended = False
     """Set by the first end that is recorded; a call has one."""
     extra: dict[str, Any] | None = None
@@ -242,32 +274,22 @@ class Call(Scope):
     instance: bytes | None = None
     """The packed id of the tool instance."""
     input: Held
-    texts: list[str] | None = None
-    """The texts in the arguments, where ``input`` is flat."""
     wall: int
     started: int
 
     def __init__(self, plan: Plan, parent: Scope | None) -> None:
         self.plan = plan
-        self.parent = parent
-        self.span = span = hexlify((next(_Ids.counter) & _MASK).to_bytes(8))
-        if parent is None:
-            self.trace = span[8:] + _Ids.prefix + span
-            self.depth = 0
-            self.bag = EMPTY
-        else:
-            self.trace = parent.trace or span[8:] + _Ids.prefix + span
+        self.ident = next(Ids.counter)
+        if parent is not None:
+            self.parent = parent
             self.depth = parent.depth + 1
             self.bag = parent.bag
-        try:
-            self.process = _thread.packed if _running_loop() is None else packed_process()
-        except AttributeError:  # the thread's first call
-            self.process = packed_process()
+        self.process = packed_process()
 
     def packed_input(self) -> bytes:
         """Return the snapshot of the arguments as MessagePack."""
         packed, cuts = pack_held(self.input, "input")
-        self.input, self.texts = packed, None
+        self.input = packed
         if cuts is not None:
             self.cuts = {**(self.cuts or {}), **cuts}
         return packed

@@ -48,9 +48,9 @@ class Bag:
             return
         from toolog.snapshot import flat, pack  # lazily: this module is imported by `import toolog`
 
-        texts = flat.texts_of(self.tags)
+        texts = flat.texts_in(self.tags, session_id) if flat.is_flat(self.tags) else None
         if texts is not None:
-            self.texts = [session_id or "", *texts]
+            self.texts = texts
         if session_id is not None:
             self.packed += b"\xaasession_id" + pack(session_id)
             self.count += 1

@@ -103,14 +103,12 @@ class ToologHandler(logging.Handler):
                 return False
             if isinstance(passed, logging.LogRecord):  # from 3.12 on a filter may answer another record
                 record = passed
-        if isinstance(record, ToolRecord):  # the usual one, without another call on the way
-            try:
-                if type(record) is not SuccessRecord or not self._pipeline.lane(record):
-                    self._accept(record)
-            except Exception as error:
-                self._broke(record, error)
-        else:
-            self.emit(record)
+        try:
+            # the usual one, without another call on the way
+            if type(record) is not SuccessRecord or not self._pipeline.lane(record):
+                self.emit(record)
+        except Exception as error:
+            self._broke(record, error)
         return True
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -85,7 +85,7 @@ class Newborn:
 
 
 _recreating: ContextVar[str | None] = ContextVar("toolog_recreating", default=None)
-_known: dict[int, Known] = {}
+known_objects: dict[int, Known] = {}
 _unweak: dict[int, None] = {}
 """Keys of objects without weak references, oldest first: their number is bounded, since nothing tells of
 their end."""
@@ -102,9 +102,9 @@ MAX_GONE = 256
 
 def _forget(ref: weakref.ref[Any]) -> None:
     key = ref.key  # type: ignore[attr-defined]
-    known = _known.get(key)
+    known = known_objects.get(key)
     if known is not None and known.ref is ref:
-        del _known[key]
+        del known_objects[key]
         _live.pop(known.instance_id, None)
         while len(_gone) >= MAX_GONE:
             try:
@@ -126,7 +126,7 @@ def identify(instance: Any) -> bytes | None:
 
     Called on the caller's thread for each recorded call; never raises.
     """
-    known = _known.get(id(instance))
+    known = known_objects.get(id(instance))
     if known is not None and known.steady:
         return known.packed
     if issubclass(type(instance), type):
@@ -152,7 +152,7 @@ def instance_id(instance: Any) -> str | None:
 
 
 def _lookup(instance: Any) -> Known | None:
-    known = _known.get(id(instance))
+    known = known_objects.get(id(instance))
     if known is not None and known.ref is None and known.type_id != id(type(instance)):
         return None  # another object at the same address
     return known
@@ -175,7 +175,7 @@ def begin(
     key = id(instance)
     if key in _building:
         return None
-    known = _known.get(key)
+    known = known_objects.get(key)
     if known is not None and known.ref is not None and known.ref() is instance:
         return None  # __init__ called again on the same object: it stays what it was first
     known = Known(instance, package)
@@ -201,18 +201,18 @@ def finish(newborn: Newborn, instance: Any) -> None:
 def abandon(newborn: Newborn) -> None:
     """Forget an object whose constructor raised."""
     _building.pop(newborn.key, None)
-    if _known.get(newborn.key) is newborn.known:
-        del _known[newborn.key]
+    if known_objects.get(newborn.key) is newborn.known:
+        del known_objects[newborn.key]
 
 
 def _remember(key: int, known: Known) -> None:
-    _known[key] = known
+    known_objects[key] = known
     if known.ref is None:
         _unweak[key] = None
         while len(_unweak) > MAX_UNWEAK:
             oldest = next(iter(_unweak))
             del _unweak[oldest]
-            _known.pop(oldest, None)
+            known_objects.pop(oldest, None)
 
 
 _opaque: set[str] = set()

@@ -17,13 +17,23 @@ import logging
 import os
 import struct
 import time
+from binascii import hexlify
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import ormsgpack
 from ormsgpack import packb
 
-from toolog.call import _COUNTS, Call, common_fields, new_span, pack_pairs, packed_process
+from toolog.call import (
+    _COUNTS,
+    MASK,
+    Call,
+    Ids,
+    common_fields,
+    new_span,
+    pack_pairs,
+    packed_process,
+)
 from toolog.context import Scope, current, getrandbits
 from toolog.faults import describe_error, safe_text
 from toolog.levels import ROOT, level_name
@@ -112,7 +122,6 @@ class ToolRecord(logging.LogRecord):
 
     toolog_sanitizer: Any = None
     _sealed: bytes | None = None
-    _texts: list[str] | None = None
     _output: Held = None
     _head: bytes = b""
     _head_count: int = 0
@@ -271,18 +280,21 @@ def _lineage(call: Call) -> bytes:
 
 
 class SuccessRecord(ToolRecord):
-    """The commonest record, a plain success at level INFO: fewer attributes to write, one form to fill in."""
+    """The commonest record, a plain success at level INFO: fewer attributes to write, one form to fill in.
+
+    The wrapper makes it without the constructor, which does the same.
+    """
 
     toolog_event = "tool_call_success"
     levelno = _INFO
     _status = "success"
+    _call: Call
+    _duration: int
 
-    def __init__(self, call: Call, duration: int, output: Held, texts: list[str] | None = None) -> None:
-        """Make the record; ``texts`` are all texts in ``output``, where that is flat."""
-        self._call: Call = call
-        self._duration: int = duration
+    def __init__(self, call: Call, duration: int, output: Held) -> None:
+        self._call = call
+        self._duration = duration
         self._output = output
-        self._texts = texts
 
     def tail(self) -> tuple[bytes, int]:
         """Return what `ToolRecord.tail` does; input and output are packed at once where both are flat."""
@@ -292,13 +304,34 @@ class SuccessRecord(ToolRecord):
             packed = pack_flat(call.input, output)
             if packed is not None:
                 return packed + bag.packed, 2 + bag.count
-        self._texts = None  # what was held is written in another way now
-        written, cuts = pack_held(output, "output")
-        tail = _CONTENT % (call.packed_input(), written, bag.packed)
+        self._output, cuts = pack_held(output, "output")  # no longer flat, in any case
+        tail = _CONTENT % (call.packed_input(), self._output, bag.packed)
         cuts = {**(call.cuts or {}), **(cuts or {})}
         if cuts:
+            call.cuts = cuts
             return tail + b"\xa9truncated" + packb(cuts), 3 + bag.count
         return tail, 2 + bag.count
+
+    def compact(self, packed: bytes) -> bytes:
+        """Return the record in the spool's short form, that ``serializers.compact`` makes the document of.
+
+        ``packed`` are the pairs ``input`` and ``output``. Half as long, and made in a third of the time.
+        """
+        call = self._call
+        bag, instance, process = call.bag, call.instance, call.process
+        lineage = b"" if call.parent is None else call.trace + _lineage(call)
+        if instance is None:
+            head = call.plan.heads[2 + bag.count]
+        else:
+            head = call.plan.heads[3 + bag.count]
+            process = b"%b\xabinstance_id%b" % (process, instance)
+        return b"%b%b%b%b%b%b" % (
+            _pack_short(
+                call.wall, self._duration, call.ident & MASK, _PREFIXES[1], Ids.prefix,
+                len(head), len(lineage), len(process),
+            ),
+            head, lineage, process, packed, bag.packed,
+        )  # fmt: skip
 
     def assemble(self, tail: bytes, count: int, masked: dict[str, int] | None = None) -> bytes:
         """Return what `ToolRecord.assemble` does."""
@@ -315,6 +348,38 @@ class SuccessRecord(ToolRecord):
             call.process if instance is None else call.process + b"\xabinstance_id" + instance,
             _pack_double(self._duration / 1e6), tail,
         )  # fmt: skip
+
+
+_SHORT = struct.Struct("<QQQ16s8sHHH")
+_pack_short = _SHORT.pack
+
+
+def expand(short: bytes) -> bytes:
+    """Return the document that `SuccessRecord.compact` made short, as MessagePack.
+
+    Raises struct.error for fewer bytes than that has at least.
+    """
+    wall, duration, ident, prefix, trace_prefix, heads, lines, processes = _SHORT.unpack_from(short)
+    span = hexlify(ident.to_bytes(8))  # `span_of`
+    seconds, rest = divmod(wall, 1_000_000_000)
+    date = _dates.get(seconds)
+    if date is None:
+        if len(_dates) > 256:
+            _dates.clear()
+        date = _dates[seconds] = _date(seconds)
+    line = _HEAD_SIZE + heads
+    process = line + lines
+    tail = process + processes
+    return _SUCCESS % (
+        short[_HEAD_SIZE:line], prefix, span, date, rest // 1000,
+        short[line : line + 32] if lines else span[8:] + trace_prefix + span, span,
+        short[line + 32 : process] if lines else _ROOT,
+        short[process:tail], _pack_double(duration / 1e6), short[tail:],
+    )  # fmt: skip
+
+
+_HEAD_SIZE = _SHORT.size
+_dates: dict[int, bytes] = {}
 
 
 for _name in (

@@ -5,16 +5,17 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sanitize.test_prefilter import KEYS, SNIPPETS, changed, keys, leaves
 from toolog.sanitize import Sanitizer, default, vocabulary
-from toolog.sanitize.glance import BETWEEN, Glance
+from toolog.sanitize.glance import BETWEEN, DIGITS, Glance
 from toolog.sanitize.policy import Policy
 from toolog.snapshot import flat as flat_snapshot
-from toolog.snapshot.flat import texts_of
+from toolog.snapshot.flat import is_flat, texts_in
 
 ORDINARY = ["order", "price", "of", "user", "number", "code", "key", "id", "city", "note", "A-1001", "17"]
 SCALARS = (str, int, float, bool, type(None))
@@ -22,10 +23,14 @@ SCALARS = (str, int, float, bool, type(None))
 
 def clears(policy: Policy, *values: Any) -> bool:
     """Tell whether the policy clears flat values, with the texts that capture finds in them."""
-    texts: list[str] = []
-    for value in values:
-        texts += (texts_of(value) or []) if type(value) is dict else [value] if type(value) is str else []
+    texts = texts_in(values[0], values[1] if len(values) > 1 else None)
+    assert texts is not None
     return policy.clears(texts, *values)
+
+
+def form_of(given: Any, output: Any) -> bytes:
+    """Return the JSON of two values with all digits alike, as the short way makes it."""
+    return orjson.dumps({"input": given, "output": output}).translate(DIGITS)
 
 
 words = st.one_of(
@@ -133,14 +138,76 @@ def test_digits_of_two_texts_make_no_number() -> None:
     assert BETWEEN.strip()
 
 
-def test_what_another_thread_adds_meanwhile_is_not_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The texts that are looked at are those of the snapshot, whatever happens to the value."""
+def test_what_another_thread_adds_meanwhile_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at is the snapshot itself, whatever happens to the value."""
     value = {"text": "walnut"}
 
-    def texts_of_changing(held: dict[str, Any]) -> list[str] | None:
+    def is_flat_changing(held: dict[str, Any]) -> bool:
         value["text"] = "password=hunter2"
-        return texts_of(held)
+        return is_flat(held)
 
-    monkeypatch.setattr(flat_snapshot, "texts_of", texts_of_changing)
-    held, texts, _ = flat_snapshot.hold(value, "output")
-    assert (held, texts) == ({"text": "walnut"}, ["walnut"])
+    monkeypatch.setattr(flat_snapshot, "is_flat", is_flat_changing)
+    assert flat_snapshot.hold(value, "output") == ({"text": "walnut"}, None)
+
+
+# -- forms ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None)
+@given(flat, st.one_of(flat, sentences), st.randoms(use_true_random=False))
+def test_a_form_that_was_clean_is_clean_with_any_digits(
+    given: dict[str, Any], output: Any, chance: random.Random
+) -> None:
+    """For any flat values whose form was learned: with other digits the rules change nothing in them."""
+    policy = default().common
+    glance = policy.glance
+    assert glance is not None
+    if not clears(policy, given, output) or not valid(given, output):
+        return
+    form = form_of(given, output)
+    glance.learn_form(form, given, output)
+    if form in glance.clean_forms:
+        digits = [orjson.loads(bend(form, chance)) for _ in range(5)]
+        assert not any(changed(record) for record in digits)
+
+
+def valid(*values: Any) -> bool:
+    """Tell whether JSON holds the values, as the short way asks first."""
+    try:
+        return b"null" not in orjson.dumps(values)
+    except TypeError:
+        return False
+
+
+def bend(form: bytes, chance: random.Random) -> bytes:
+    """Return a form with other digits that are still JSON."""
+    other = bytes(chance.choice(b"123456789") if byte == 48 else byte for byte in form)
+    try:
+        orjson.loads(other)
+    except ValueError:  # a number beyond all bounds
+        return form
+    return other
+
+
+def test_forms_are_learned_and_bounded() -> None:
+    """An ordinary record's form is known after one look; digits in keys, long texts and large numbers are
+    never part of a known form, and no more than thousands are known."""
+    glance = default().common.glance
+    assert glance is not None
+
+    def learn(given: dict[str, Any], output: Any = None) -> bool:
+        clears(default().common, given, output)
+        form = form_of(given, output)
+        return glance.learn_form(form, given, output) and form in glance.clean_forms
+
+    assert learn({"sku": "A-1001", "amount": 7}, "7 walnut lamps")
+    assert form_of({"sku": "B-7", "amount": 1}, None) not in glance.clean_forms
+    assert form_of({"sku": "A-2002", "amount": 1}, "1 walnut lamps") in glance.clean_forms
+    assert not learn({"part1": "walnut"})
+    assert not learn({"text": "walnut " * 100})
+    assert not learn({"amount": 10_000_000_000})
+    assert not learn({"amount": 13_800_138_000})
+    for number in range(5000):
+        word = "".join(chr(97 + (number // 26**place) % 26) for place in range(3))
+        learn({"text": word})
+    assert len(glance.clean_forms) <= 4096

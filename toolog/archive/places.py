@@ -11,6 +11,7 @@ from typing import IO, Any, Protocol
 from toolog import readers, serializers, spool
 from toolog.archive.bucket import S3Object, is_address, list_objects
 from toolog.errors import ConfigError, SerializationError
+from toolog.serializers.compact import unfold
 
 SUFFIXES = (".jsonl", ".msgpack", ".mp", ".jsonl.zst", ".msgpack.zst", ".mp.zst")
 """What names of files of records end with, where a folder or a bucket is searched for them."""
@@ -62,7 +63,8 @@ class SpoolDirectory:
         for frame in frames:
             where = f"{frame.segment} at {frame.offset}"
             try:
-                record = serializers.by_code(frame.serializer).loads(frame.payload)
+                payload, code = unfold(frame.payload, frame.serializer)
+                record = serializers.by_code(code).loads(payload)
             except (ConfigError, SerializationError) as error:
                 tell(f"{where}: {error}")
                 continue

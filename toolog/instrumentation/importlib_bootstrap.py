@@ -17,16 +17,17 @@ from time import perf_counter_ns, time_ns
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from toolog.call import Call, Plan
+from toolog.call import Call, Ids, Plan, on_thread, packed_process, running_loop
 from toolog.context import HOLD, Mode, current, pop
 from toolog.counters import contain
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
+from toolog.instances import known_objects
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, wanted
 from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
-from toolog.snapshot.flat import hold, pack_held, texts_of
+from toolog.snapshot.flat import MOST_ITEMS, hold, pack_held
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -36,14 +37,22 @@ LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType})
 
 DEBUG, INFO = 10, 20
 
+make = object.__new__
+
 
 def make_wrapper(plan: Plan) -> Wrapper:
-    """Return the wrapper of a tool, in wrapt's form ``(wrapped, instance, args, kwargs)``."""
+    """Return the wrapper of a tool, in wrapt's form ``(wrapped, instance, args, kwargs)``.
+
+    What other modules do in functions of their own is written out here for the commonest call: `Call` and
+    `SuccessRecord` without their constructors, ``Arguments.named``, ``snapshot.flat.is_flat``, and
+    ``instances.identify`` for an object that was seen before.
+    """
     enabled = plan.cache.get  # what Logger.isEnabledFor reads, without its call
     package = None if plan.nested else plan.package
     names, tails, by_name = plan.arguments.names, plan.arguments.tails, plan.arguments.bind
     template, size = plan.arguments.template, plan.arguments.size
     identify = plan.identify
+    seen = known_objects.get
     handle = plan.logger.handle
     get, put, back = current.get, current.set, current.reset
 
@@ -56,9 +65,18 @@ def make_wrapper(plan: Plan) -> Wrapper:
                     (parent.plan.package is package and package is not None)
                     or (parent.muted and reentered(parent))
                 ):
-                    call = Call(plan, parent)
+                    call = make(Call)
+                    call.plan = plan
+                    call.ident = next(Ids.counter)
+                    if parent is not None:
+                        call.parent = parent
+                        call.depth = parent.depth + 1
+                        call.bag = parent.bag
+                    try:
+                        call.process = on_thread.packed if running_loop() is None else packed_process()
+                    except AttributeError:  # the thread's first call
+                        call.process = packed_process()
                     call.wall = time_ns()
-                    # `Arguments.named`, written out for the two commonest kinds of call
                     if not kwargs:
                         tail = tails.get(len(args))
                         named = (
@@ -68,13 +86,27 @@ def make_wrapper(plan: Plan) -> Wrapper:
                         )
                     elif args or template is None or len(named := {**template, **kwargs}) != size:
                         named = by_name(args, kwargs)
-                    texts = texts_of(named)
-                    if texts is None:
-                        call.input, call.cuts = pack_cut(named, "input")
+                    for item in named.values():
+                        kind = type(item)
+                        if (
+                            kind is not str
+                            and kind is not int
+                            and kind is not float
+                            and kind is not bool
+                            and item is not None
+                        ):
+                            call.input, call.cuts = pack_cut(named, "input")
+                            break
                     else:
-                        call.input, call.texts = named, texts
+                        if len(named) <= MOST_ITEMS:
+                            call.input = named
+                        else:
+                            call.input, call.cuts = pack_cut(named, "input")
                     if identify is not None and instance is not None:
-                        call.instance = identify(instance)
+                        known = seen(id(instance))
+                        call.instance = (
+                            known.packed if known is not None and known.steady else identify(instance)
+                        )
                     if not Mode.simple or enabled(DEBUG) is not False or call.depth > Mode.max_depth:
                         prepare(call)
                     if HOLD:
@@ -98,14 +130,34 @@ def make_wrapper(plan: Plan) -> Wrapper:
             raise
         duration = perf_counter_ns() - call.started
         try:
-            if type(result) in LAZY:
+            kind = type(result)
+            if kind in LAZY:
                 result = follow(call, result)
             elif enabled(INFO) and Mode.plain and call.extra is None and call.depth <= Mode.max_depth:
-                output, texts, cuts = hold(result, "output")
+                output: Any = None
+                cuts = None
+                if kind is dict and len(result) <= MOST_ITEMS:
+                    output = result.copy()  # first: another thread may change it between two looks at it
+                    for item in output.values():
+                        kind = type(item)
+                        if (
+                            kind is not str
+                            and kind is not int
+                            and kind is not float
+                            and kind is not bool
+                            and item is not None
+                        ):
+                            output, cuts = pack_cut(output, "output")
+                            break
+                elif result is not None:
+                    output, cuts = hold(result, "output")
                 if cuts is None and call.cuts is None:
                     call.ended = True
                     call.muted = get_ident()  # what a handler calls on this thread is no call of the agent
-                    record = SuccessRecord(call, duration, output, texts)
+                    record = make(SuccessRecord)
+                    record._call = call
+                    record._duration = duration
+                    record._output = output
                     if first:
                         deliver(plan.logger, record)
                     else:

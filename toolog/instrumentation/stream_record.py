@@ -131,11 +131,11 @@ def returned(call: Call, stop: StopIteration) -> bool:
             and call.depth <= Mode.max_depth
             and call.plan.cache.get(INFO)
         ):
-            output, texts, cuts = hold(value, "output")
+            output, cuts = hold(value, "output")
             if cuts is None:
                 call.ended = True
                 call.muted = get_ident()
-                deliver(call.plan.logger, SuccessRecord(call, duration, output, texts))
+                deliver(call.plan.logger, SuccessRecord(call, duration, output))
                 call.muted = 0
                 return False
         succeed(call, value, duration)

@@ -31,7 +31,7 @@ from toolog.control import Inbox
 from toolog.counters import contain, count
 from toolog.pipeline import life
 from toolog.pipeline.held import Held
-from toolog.pipeline.lane import Lane, make_lane, no_lane
+from toolog.pipeline.lane import Lane, Shorten, make_lane, make_shorten, no_lane, not_short
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet, Sealed
@@ -41,6 +41,7 @@ from toolog.pipeline.worker import LARGE, SMALL, Worker
 from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import default
 from toolog.sanitize.seal import seal, seal_batch
+from toolog.serializers.base import COMPACT
 
 __all__ = ["Options", "Pipeline", "accepted"]
 
@@ -86,6 +87,7 @@ class Pipeline:
         self._inbox: Inbox | None = None
         self._modes: dict[int, int] = {}
         self.lane: Lane = no_lane
+        self.shorten: Shorten = not_short
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
         self._threadless = False
@@ -151,10 +153,12 @@ class Pipeline:
             mode = _MODES[self.options.durability[bounds[position]]]
         if len(self._modes) < 256:
             self._modes[levelno] = mode
-        if mode == _PROCESS and levelno == SuccessRecord.levelno and self._transcode is None:
+        if mode != _NOWHERE and levelno == SuccessRecord.levelno and self._transcode is None:
             rules = self.sanitizer or default()
             if not rules.by_tool:
-                self.lane = make_lane(self, rules.common, lambda: next(_accepted.numbers))
+                self.shorten = make_shorten(rules.common)
+            if mode == _PROCESS:
+                self.lane = make_lane(self, lambda: next(_accepted.numbers))
         return mode
 
     def _serialize(self, levelno: int, packed: bytes) -> bytes | None:
@@ -223,14 +227,23 @@ class Pipeline:
                 self.losses.note("broken", item[1])
 
     def _seal(self, taken: Sequence[tuple[int, int, int, Any]]) -> list[Sealed]:
-        fresh = [item[3] for item in taken if item[2] < 0]
-        sealed = iter(seal_batch(fresh, self.sanitizer))
-        frames: list[Sealed] = []
+        frames: list[Sealed | None] = []
+        fresh: list[tuple[int, ToolRecord]] = []
+        shorten = self.shorten
         for _, levelno, code, payload in taken:
-            data = self._serialize(levelno, next(sealed)) if code < 0 else payload
+            if code >= 0:
+                frames.append((levelno, code, payload))
+                continue
+            short = shorten(payload) if type(payload) is SuccessRecord else None
+            if short is None:
+                fresh.append((len(frames), payload))
+            frames.append(None if short is None else (levelno, COMPACT, short))
+        sealed = seal_batch([record for _, record in fresh], self.sanitizer)
+        for (place, record), packed in zip(fresh, sealed, strict=True):
+            data = self._serialize(record.levelno, packed)
             if data is not None:
-                frames.append((levelno, self._code, data))
-        return frames
+                frames[place] = (record.levelno, self._code, data)
+        return [frame for frame in frames if frame is not None]
 
     # -- house
 
@@ -405,7 +418,8 @@ class Pipeline:
         record.
         """
         self.queues.clear()
-        self._modes, self.lane = {}, no_lane  # the child may have scans of its own, and has another worker
+        self._modes, self.lane, self.shorten = {}, no_lane, not_short
+        # the child may have scans of its own, and has another worker
         self.outlet.after_fork_in_child()
         self.losses.forget()
         if self._inbox is not None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolog.errors import SerializationError
 from toolog.retention import Policies
+from toolog.serializers.base import COMPACT
+from toolog.serializers.compact import unfold
 from toolog.sinks.base import SinkRecord
 from toolog.spool import Frame, addressee
 
@@ -17,19 +20,7 @@ class Batch:
 
     def __init__(self, frames: Sequence[Frame], policies: Policies) -> None:
         self.frames = frames
-        self.records: list[SinkRecord] = []
-        for frame in frames:
-            policy = policies.policy(frame.levelno)
-            self.records.append(
-                SinkRecord(
-                    frame.payload,
-                    serializer=frame.serializer,
-                    level=frame.levelno,
-                    policy="" if policy is None else policy.name,
-                    segment=frame.segment,
-                    seq=frame.seq,
-                )
-            )
+        self.records = [_record(frame, policies) for frame in frames]
         self.open: list[list[int]] = [list(range(len(frames)))]
         self.settled: set[int] = set()
         self.letters: dict[int, tuple[str, str]] = {}
@@ -66,3 +57,21 @@ class Batch:
         """
         stored = [frame for index, frame in enumerate(self.frames[:number]) if index not in self.letters]
         return len(stored), sum([bool(addressee(frame.segment)) for frame in stored])
+
+
+def _record(frame: Frame, policies: Policies) -> SinkRecord:
+    payload, code = frame.payload, frame.serializer
+    if code == COMPACT:
+        try:
+            payload, code = unfold(payload, code)
+        except SerializationError:  # the sink will refuse it as what it cannot read
+            pass
+    policy = policies.policy(frame.levelno)
+    return SinkRecord(
+        payload,
+        serializer=code,
+        level=frame.levelno,
+        policy="" if policy is None else policy.name,
+        segment=frame.segment,
+        seq=frame.seq,
+    )

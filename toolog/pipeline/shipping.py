@@ -299,7 +299,17 @@ class Shipping:
 
     def _keep(self, name: str) -> Callable[[int], bool]:
         route = self.options.policies.route
-        return lambda levelno: name in route(levelno)
+        known: dict[int, bool] = {}  # asked for each frame
+
+        def keep(levelno: int) -> bool:
+            wanted = known.get(levelno)
+            if wanted is None:
+                wanted = name in route(levelno)
+                if len(known) < 256:
+                    known[levelno] = wanted
+            return wanted
+
+        return keep
 
     def _reader(self, name: str, keep: Callable[[int], bool]) -> SpoolReader:
         return SpoolReader(

@@ -24,17 +24,24 @@ from toolog.sanitize.words import SUFFIXES, KeyWords
 
 _MOST_WORDS = 16_384
 _MOST_KEYS = 4_096
+_MOST_FORMS = 4_096
+_LONGEST_FORM = 512
+_ALIKE = 10**10
+"""Integers below it are no number that is looked for, and their form shows it: it has ten digits at most."""
 _LONGEST = 20
 """Characters from which on a word is not remembered: it may be a key of a vendor by its length alone."""
 
 _SEPARATORS = b" \t\n\r!\"#$&'()*+,./:;<=>?[]^`{|}"
 WORDS = bytes(32 if byte in _SEPARATORS else 48 if 48 <= byte <= 57 else byte for byte in range(256))
 """Separators become blanks, digits 0. Signs that secrets are made of stay: a word with one is unknown."""
+DIGITS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
+"""All digits become 0: of JSON this makes the form of a record."""
 BETWEEN = " x "
 """Stands between two texts, so that digits of both make no run."""
 RUN = b"0" * 9
 """Every telephone number, card and id that is found in text has at least so many digits, blanks left out."""
 
+_DIGIT = re.compile("[0-9]").search
 _PLAIN = re.compile(rb"[A-Za-z0_-]*%?")
 _RECURRING = re.compile(rb"0*[A-Za-z_-]*0*%?")
 """Words that are worth to be remembered; letters among digits are of numbers that come once."""
@@ -68,6 +75,7 @@ class Glance:
         self._find_number = compile([digits])
         self._is_clean_key = is_clean_key
         self._judge = KeyWords().judge
+        self.clean_forms: set[bytes] = set()
         self.clean_words: set[bytes] = set()
         self.clean_keys: set[str] = set()
         self._kinds: dict[bytes, int] = {}
@@ -95,6 +103,40 @@ class Glance:
         if not self.clean_words.issuperset(words) and not self._learn(text, words):
             return False
         return RUN not in b"".join(words).replace(b"-", b"") or not self._find_number(data)
+
+    def learn_form(self, form: bytes, given: Any, output: Any) -> bool:
+        """Tell whether all keys and words of two flat values (dicts of scalars, or scalars) are known to be
+        clean, and remember the form if it alone shows that.
+
+        ``form`` is their JSON, in which `DIGITS` made all digits alike. What it does not show stays out: keys
+        are known digit by digit, and how large a number is its form does not tell.
+        """
+        texts: list[str] = []
+        alike = len(form) <= _LONGEST_FORM
+        for value in (given, output):
+            kind = type(value)
+            if kind is dict:
+                if not self.clean_keys.issuperset(value):
+                    return False
+                alike = alike and not any(map(_DIGIT, value))
+            for item in value.values() if kind is dict else (value,):
+                if type(item) is str:
+                    texts.append(item)
+                elif type(item) is int and item >= _ALIKE:
+                    if item >= LEAST_NUMBER:
+                        return False
+                    alike = False
+        text = BETWEEN.join(texts)
+        if not text.isascii():
+            return False
+        words = text.encode().translate(WORDS).split()
+        if not self.clean_words.issuperset(words) or RUN in b"".join(words).replace(b"-", b""):
+            return False
+        if alike:
+            if len(self.clean_forms) >= _MOST_FORMS:
+                self.clean_forms.clear()
+            self.clean_forms.add(form)
+        return True
 
     def _learn_keys(self, value: dict[Any, Any]) -> bool:
         """Answer whether the keys of a dict show nothing, as names and as texts; remember the clean ones."""

@@ -14,9 +14,10 @@ import ormsgpack
 from toolog.call import _COUNTS
 from toolog.context import HOLD_TAG
 from toolog.counters import contain
-from toolog.record import ToolRecord
+from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import Sanitizer, default
 from toolog.sanitize.policy import Policy
+from toolog.snapshot.flat import texts_in
 
 FAILED = "[REDACTION_FAILED]"
 #: How many records are scanned as one: one record in thirty is flagged, and then so many are scanned again.
@@ -86,19 +87,21 @@ def _seal_some(some: list[ToolRecord], rules: Sanitizer) -> None:
 
 def _is_cleared(record: ToolRecord, policy: Policy) -> bool:
     """Tell whether all that is in a record is known to be clean, without a scan; its tail was made before."""
-    texts = record._texts
-    if texts is None:
+    if type(record) is not SuccessRecord:
         return False
-    call: Any = record._call
-    more = call.texts
-    if more is None or call.cuts is not None:
+    call, output = record._call, record._output
+    given: Any = call.input
+    if type(given) is bytes or type(output) is bytes:
+        return False
+    texts = texts_in(given, output)
+    if texts is None:
         return False
     bag = call.bag
     if bag.count and bag.cleared_by is not policy:
         if bag.texts is None or not policy.clears(bag.texts, bag.tags):
             return False
         bag.cleared_by = policy
-    return policy.clears(more + texts, call.input, record._output)
+    return policy.clears(texts, given, output)
 
 
 def _tool(record: ToolRecord) -> str | None:

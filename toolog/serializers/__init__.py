@@ -11,7 +11,7 @@ import importlib
 from typing import Any
 
 from toolog.errors import ConfigError, SerializationError, nearest
-from toolog.serializers.base import Serializer
+from toolog.serializers.base import COMPACT, Serializer
 
 __all__ = ["BUILT_IN", "GROUP", "Serializer", "by_code", "get", "known_names"]
 
@@ -108,6 +108,6 @@ def _checked(found: Any, where: str) -> Serializer:
         raise ConfigError(
             f"serializer {where} has not all of name, code, suffix, dumps, loads and from_packed"
         )
-    if not isinstance(found.code, int) or not 0 <= found.code <= 255:
-        raise ConfigError(f"serializer {where}: code is a number from 0 to 255, not {found.code!r}")
+    if not isinstance(found.code, int) or not 0 <= found.code < COMPACT:
+        raise ConfigError(f"serializer {where}: code is a number from 0 to 254, not {found.code!r}")
     return found

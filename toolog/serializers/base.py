@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+COMPACT = 255
+"""The code of the short form that only the spool knows (see `toolog.serializers.compact`)."""
+
 
 @runtime_checkable
 class Serializer(Protocol):
     """Turns plain data (see `toolog.snapshot`) into bytes and back.
 
     ``name`` is what configuration calls it. ``code`` stands in each frame of the spool and says how its
-    payload is to be read: 0 is JSON, 1 MessagePack, others are free up to 255. ``suffix`` ends the names of
+    payload is to be read: 0 is JSON, 1 MessagePack, others are free up to 254. ``suffix`` ends the names of
     its files.
 
     The law, kept by one contract suite: ``loads(dumps(document)) == document`` for every document of plain

@@ -17,28 +17,48 @@ from toolog.snapshot import pack_cut
 Held = bytes | dict[str, Any] | str | int | float | bool | None
 """A snapshot: packed bytes, or a plain value that nobody else can change."""
 
-_MOST_ITEMS = 24
-_MOST_TEXT = 16384
+MOST_ITEMS = 24
+"""How many values a flat dict has at most."""
+MOST_TEXT = 16384
+"""How many characters a text has at most that is held as it is."""
 _MOST_PACKED = 65536  # longer ones have absurd keys, which are cut
 
 
-def texts_of(value: dict[Any, Any]) -> list[str] | None:
-    """Return the texts in a dict (exactly a dict) of few, small scalars; None when it is no such dict.
+def is_flat(value: dict[Any, Any]) -> bool:
+    """Tell whether a dict (exactly a dict) holds nothing but a few scalars; its keys are not looked at.
 
-    Its keys are not looked at, nor its numbers: `pack_flat` does.
+    The wrapper has the same loop written out.
     """
-    if len(value) > _MOST_ITEMS:
-        return None
-    texts: list[str] = []
-    room = _MOST_TEXT
+    if len(value) > MOST_ITEMS:
+        return False
     for item in value.values():  # (iterators that run in C are slower for so few items)
         kind = type(item)
-        if kind is str:
-            texts.append(item)
-            room -= len(item)
-        elif kind is not int and kind is not float and kind is not bool and item is not None:
+        if (
+            kind is not str
+            and kind is not int
+            and kind is not float
+            and kind is not bool
+            and item is not None
+        ):
+            return False
+    return True
+
+
+def texts_in(given: Any, output: Any) -> list[str] | None:
+    """Return the texts in two flat values, the arguments' first; None when they are too long or not flat.
+
+    Their keys are not looked at, nor their numbers: `pack_flat` does.
+    """
+    texts: list[str] = []
+    for held in (given, output):
+        kind = type(held)
+        if kind is dict:
+            texts += [item for item in held.values() if type(item) is str]
+        elif kind is str:
+            texts.append(held)
+        elif kind is bytes:
             return None
-    return texts if room >= 0 else None
+    return texts if sum(map(len, texts)) <= MOST_TEXT else None
 
 
 def pack_flat(given: Held, output: Held) -> bytes | None:
@@ -51,30 +71,33 @@ def pack_flat(given: Held, output: Held) -> bytes | None:
         packed: bytes = packb({"input": given, "output": output})
     except Exception:
         return None
-    if len(packed) > _MOST_PACKED or b"\xcb\x7f" in packed or b"\xcb\xff" in packed:
+    if len(packed) > _MOST_PACKED or may_be_no_number(packed):
         return None
     return packed[1:]
 
 
-def hold(value: Any, path: str) -> tuple[Held, list[str] | None, dict[str, dict[str, Any]] | None]:
-    """Return a snapshot of any value, the texts in it where it is flat, and what was cut from it for size.
+def may_be_no_number(packed: bytes) -> bool:
+    """Tell whether a NaN or an infinity may stand in MessagePack; nearly never when there is none."""
+    return b"\xcb\x7f" in packed or b"\xcb\xff" in packed
 
-    (See ``snapshot.pack_cut``.) Never raises.
+
+def hold(value: Any, path: str) -> tuple[Held, dict[str, dict[str, Any]] | None]:
+    """Return a snapshot of any value, and what was cut from it for size (see ``snapshot.pack_cut``).
+
+    Never raises.
     """
     kind = type(value)
     if kind is dict:
-        if len(value) <= _MOST_ITEMS:
+        if len(value) <= MOST_ITEMS:
             held = value.copy()  # first: another thread may change the value between two looks at it
-            texts = texts_of(held)
-            if texts is not None:
-                return held, texts, None
+            if is_flat(held):
+                return held, None
     elif kind is str:
-        if len(value) <= _MOST_TEXT:
-            return value, [value], None
+        if len(value) <= MOST_TEXT:
+            return value, None
     elif kind is int or kind is bool or value is None:
-        return value, [], None
-    packed, cuts = pack_cut(value, path)
-    return packed, None, cuts
+        return value, None
+    return pack_cut(value, path)
 
 
 def pack_held(
