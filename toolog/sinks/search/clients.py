@@ -57,11 +57,20 @@ def _elasticsearch(options: SearchOptions) -> Any:
         given["bearer_auth"] = token
     if (user := options.read_user()) is not None:
         given["headers"] = {"authorization": _basic(user)}
+    ndjson: Any = load("elastic_transport").NdjsonSerializer
+
+    class Lines(ndjson):  # type: ignore[misc]
+        """Sends lines as they are: the client's own copies a body twice to see how it ends."""
+
+        def dumps(self, data: Any) -> bytes:
+            return data if type(data) is bytes else bytes(super().dumps(data))
+
     client = elasticsearch.Elasticsearch(
         list(options.hosts),
         request_timeout=options.timeout,
         http_compress=options.http_compress,
         connections_per_node=_CONNECTIONS,
+        serializers={Lines.mimetype: Lines()},
         dead_node_backoff_factor=_left_alone(options),
         max_dead_node_backoff=10 * _left_alone(options),
         **_retries(options),
