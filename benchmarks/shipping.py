@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="rougher figures in a minute")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--table", action="append", choices=TABLES, help="only this one; may be repeated")
+    parser.add_argument("--records", type=int, help="how many records (50,000, quick: 10,000)")
     parser.add_argument("--rounds", type=int, help="how often each way runs (5, quick: 1)")
     parser.add_argument(
         "--outage", type=float, metavar="SECONDS", help="how long the server hangs (60, quick: 5)"
@@ -167,7 +168,7 @@ def main() -> None:
         "--backlog", type=int, metavar="RECORDS", help="backlog at its end (600,000, quick: 30,000)"
     )
     options = parser.parse_args()
-    count = 10_000 if options.quick else 50_000
+    count = options.records or (10_000 if options.quick else 50_000)
     rounds = options.rounds or (1 if options.quick else 5)
     wanted = options.table or TABLES
     tables: dict[str, Any] = {}
