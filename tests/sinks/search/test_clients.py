@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -113,4 +114,23 @@ def test_elasticsearch_sends_lines_as_they_are() -> None:
     for kind in ("application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"):
         assert client.transport.serializers.dumps(lines, kind) is lines
         assert client.transport.serializers.dumps([{"create": {}}, {}], kind) == lines
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "module"), [("elasticsearch", "elastic_transport"), ("opensearch", "opensearchpy")]
+)
+def test_answers_are_read_as_the_client_reads_them(kind: str, module: str) -> None:
+    """What only the client's own reader takes for JSON is an answer still, and what is none is its error."""
+    client = connect_search({"hosts": HOSTS, "dialect": kind})
+
+    def read(text: str) -> Any:
+        if kind == "elasticsearch":
+            return client.transport.serializers.loads(text.encode(), "application/json")
+        return client.transport.deserializer.loads(text, "application/json")
+
+    assert read('{"items":[{"create":{"_id":"a"}}]}') == {"items": [{"create": {"_id": "a"}}]}
+    assert read('{"reason":"\\ud83d"}') == {"reason": "\ud83d"}
+    with pytest.raises(importlib.import_module(module).SerializationError):
+        read('{"items":')
     client.close()

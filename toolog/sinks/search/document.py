@@ -102,10 +102,6 @@ def lighten(data: bytes, serializer: int, leaf_bytes: int, max_items: int) -> by
     }
     document["truncated"] = _notes(notes, cutter)
     _arrange(document, _plan(tuple(document)))
-    return _dump(document)
-
-
-def _dump(document: Document) -> bytes:
     return orjson.dumps(document)
 
 
@@ -118,7 +114,7 @@ def _shape(document: Document, leaf_bytes: int) -> bytes:
         plan = _plan(tuple(document))
         odd = _arrange(document, plan)
         try:
-            text = _dump(document)
+            text = orjson.dumps(document)
         except TypeError:  # nested deeper than orjson writes; or nothing that JSON holds, and that stays so
             text = b""
         if not text or len(text) > leaf_bytes:
@@ -126,12 +122,12 @@ def _shape(document: Document, leaf_bytes: int) -> bytes:
             _tidy(document, cutter.fit)
             if cutter.notes or "truncated" in document:
                 document["truncated"] = _notes(document.get("truncated"), cutter)
-            return _dump(document)
+            return orjson.dumps(document)
         if odd or (not _has_known_keys(document, plan) and may_have_odd_keys(text)):
             _tidy(document, _escape)
             if "truncated" in document:
                 document["truncated"] = escape_keys(document["truncated"])
-            return _dump(document)
+            return orjson.dumps(document)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise SerializationError(f"cannot be made a search document: {error!r}") from error
     return text
