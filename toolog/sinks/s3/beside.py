@@ -8,10 +8,13 @@ and has ended when `finish` returns; where none can be started, the caller does 
 from __future__ import annotations
 
 import _thread
-from queue import SimpleQueue
+from queue import Queue
 from typing import Any
 
 from toolog.context import mute
+
+_AHEAD = 4
+"""How many chunks may wait; where compression is slow, the caller is."""
 
 
 class Beside:
@@ -23,7 +26,7 @@ class Beside:
     def __init__(self, compressor: Any) -> None:
         self._compressor = compressor
         self._parts: list[bytes] = []
-        self._chunks: SimpleQueue[bytes | None] = SimpleQueue()
+        self._chunks: Queue[bytes | None] = Queue(_AHEAD)
         self._ended: _thread.LockType | None = None
         self._error: BaseException | None = None
         self._alone = False
