@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def compare_search(folder: Path, count: int, rounds: int) -> dict[str, Row]:
     runs: dict[str, list[Row]] = {way: [] for way in SEARCH}
     with OpenSearch(http_max="100mb", optimize=True) as server, SearchProxy(server.url, keep=False) as proxy:
         for number in range(rounds + 1):
-            for way in SEARCH:
+            for way in turns(SEARCH, number):
                 tell(f"search, round {number} of {rounds}: {way}")
                 figures = run_way(way, proxy.url, "bench", folder)
                 assert figures["done"] == count, (way, figures)
@@ -98,7 +99,7 @@ def compare_s3(folder: Path, count: int, size: int, rounds: int) -> dict[str, Ro
     runs: dict[str, list[Row]] = {way: [] for way in S3}
     with SeaweedFS() as server:
         for number in range(rounds + 1):
-            for way in S3:
+            for way in turns(S3, number):
                 tell(f"s3, round {number} of {rounds}: {way}")
                 bucket = server.make_bucket(f"bench-{number}-{list(S3).index(way)}")
                 figures = run_way(way, server.endpoint_url, bucket, folder)
@@ -108,6 +109,11 @@ def compare_s3(folder: Path, count: int, size: int, rounds: int) -> dict[str, Ro
     return {
         way: {**summary(rows, count), "mb": summary(rows, size / 1e6)["rate"]} for way, rows in runs.items()
     }
+
+
+def turns(ways: Iterable[str], number: int) -> list[str]:
+    """Return the ways in the order of one round: back and forth, as a server gets faster with time."""
+    return list(ways)[:: -1 if number % 2 else 1]
 
 
 def summary(rows: list[Row], amount: float) -> Row:

@@ -37,7 +37,7 @@ class ElasticsearchSink:
     ConfigError for a wrong option or a client that is not installed.
     """
 
-    batch = BatchLimits(max_records=4000, max_bytes=8 * 1024 * 1024, max_age=1.0)
+    batch = BatchLimits(max_records=8000, max_bytes=16 * 1024 * 1024, max_age=1.0)
     kind = "elasticsearch"
 
     def __init__(
