@@ -173,6 +173,12 @@ def main() -> None:
     parser.add_argument(
         "--backlog", type=int, metavar="RECORDS", help="backlog at its end (600,000, quick: 30,000)"
     )
+    parser.add_argument(
+        "--drain",
+        type=float,
+        metavar="SECONDS",
+        help="watch the backlog go for so long at most (till it is gone)",
+    )
     options = parser.parse_args()
     count = options.records or (10_000 if options.quick else 50_000)
     rounds = options.rounds or (1 if options.quick else 5)
@@ -189,7 +195,7 @@ def main() -> None:
         if "outage" in wanted:
             seconds = options.outage or (5.0 if options.quick else 60.0)
             tables["outage"] = measure_outage(
-                seconds, options.backlog or (30_000 if options.quick else 600_000)
+                seconds, options.backlog or (30_000 if options.quick else 600_000), drain=options.drain
             )
     tell("")
     print(json.dumps(tables, indent=1)) if options.json else show(tables)
