@@ -125,12 +125,15 @@ def count_documents(url: str) -> int:
     return count
 
 
-def measure_outage(seconds: float, backlog: int, well: float = 60.0) -> dict[str, float]:
+def measure_outage(
+    seconds: float, backlog: int, well: float = 60.0, drain: float | None = None
+) -> dict[str, float]:
     """Return what a caller and the memory notice of a server that hangs for some seconds (SIGSTOP).
 
     Before, calls are made for as many seconds, at most ``well``, while it is well.
-    At its end calls are made until ``backlog`` records wait at least; then the server is back. ``found`` is
-    how many records the server itself counts afterwards.
+    At its end calls are made until ``backlog`` records wait at least; then the server is back. The rate at
+    which they go is taken until the backlog is gone, or for ``drain`` seconds. ``found`` is how many records
+    the server itself counts when two further minutes are over, or when all are there.
     """
     from tests.services.opensearch import OpenSearch
 
@@ -169,7 +172,8 @@ def measure_outage(seconds: float, backlog: int, well: float = 60.0) -> dict[str
                 ask(f"burst {int(backlog - waiting)}")
             after = ask("memory")
             server.resume()
-            drained = ask(f"drain {60 + after['backlog'] / PACE:g}")  # slower than that is no drain at all
+            limit = 60 + after["backlog"] / PACE  # slower than that is no drain at all
+            drained = ask(f"drain {limit if drain is None else drain:g}")
             program.stdin.close()
             ended: dict[str, float] = json.loads(program.stdout.readline())
             found = count_documents(f"{server.url}/toolog-*-outage")

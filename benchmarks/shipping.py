@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def compare_search(folder: Path, count: int, rounds: int) -> dict[str, Row]:
     runs: dict[str, list[Row]] = {way: [] for way in SEARCH}
     with OpenSearch(http_max="100mb", optimize=True) as server, SearchProxy(server.url, keep=False) as proxy:
         for number in range(rounds + 1):
-            for way in SEARCH:
+            for way in turns(SEARCH, number):
                 tell(f"search, round {number} of {rounds}: {way}")
                 figures = run_way(way, proxy.url, "bench", folder)
                 assert figures["done"] == count, (way, figures)
@@ -98,7 +99,7 @@ def compare_s3(folder: Path, count: int, size: int, rounds: int) -> dict[str, Ro
     runs: dict[str, list[Row]] = {way: [] for way in S3}
     with SeaweedFS() as server:
         for number in range(rounds + 1):
-            for way in S3:
+            for way in turns(S3, number):
                 tell(f"s3, round {number} of {rounds}: {way}")
                 bucket = server.make_bucket(f"bench-{number}-{list(S3).index(way)}")
                 figures = run_way(way, server.endpoint_url, bucket, folder)
@@ -108,6 +109,11 @@ def compare_s3(folder: Path, count: int, size: int, rounds: int) -> dict[str, Ro
     return {
         way: {**summary(rows, count), "mb": summary(rows, size / 1e6)["rate"]} for way, rows in runs.items()
     }
+
+
+def turns(ways: Iterable[str], number: int) -> list[str]:
+    """Return the ways in the order of one round: back and forth, as a server gets faster with time."""
+    return list(ways)[:: -1 if number % 2 else 1]
 
 
 def summary(rows: list[Row], amount: float) -> Row:
@@ -159,6 +165,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="rougher figures in a minute")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--table", action="append", choices=TABLES, help="only this one; may be repeated")
+    parser.add_argument("--records", type=int, help="how many records (50,000, quick: 10,000)")
     parser.add_argument("--rounds", type=int, help="how often each way runs (5, quick: 1)")
     parser.add_argument(
         "--outage", type=float, metavar="SECONDS", help="how long the server hangs (60, quick: 5)"
@@ -166,8 +173,14 @@ def main() -> None:
     parser.add_argument(
         "--backlog", type=int, metavar="RECORDS", help="backlog at its end (600,000, quick: 30,000)"
     )
+    parser.add_argument(
+        "--drain",
+        type=float,
+        metavar="SECONDS",
+        help="watch the backlog go for so long at most (till it is gone)",
+    )
     options = parser.parse_args()
-    count = 10_000 if options.quick else 50_000
+    count = options.records or (10_000 if options.quick else 50_000)
     rounds = options.rounds or (1 if options.quick else 5)
     wanted = options.table or TABLES
     tables: dict[str, Any] = {}
@@ -182,7 +195,7 @@ def main() -> None:
         if "outage" in wanted:
             seconds = options.outage or (5.0 if options.quick else 60.0)
             tables["outage"] = measure_outage(
-                seconds, options.backlog or (30_000 if options.quick else 600_000)
+                seconds, options.backlog or (30_000 if options.quick else 600_000), drain=options.drain
             )
     tell("")
     print(json.dumps(tables, indent=1)) if options.json else show(tables)

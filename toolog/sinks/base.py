@@ -32,6 +32,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+import orjson
+import ormsgpack
+
 from toolog.errors import ConfigError, SerializationError, kind_of, shown, unknown_key
 from toolog.units import parse_duration, parse_size
 
@@ -48,12 +51,8 @@ def decode(data: bytes, serializer: int) -> dict[str, Any]:
     """
     try:
         if serializer == MSGPACK:
-            import ormsgpack
-
             document: Any = ormsgpack.unpackb(data)
         elif serializer == JSON:
-            import orjson
-
             document = orjson.loads(data)
         else:
             raise SerializationError(f"no serializer has the code {serializer}")

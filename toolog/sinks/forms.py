@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+import ormsgpack
+
 from toolog.errors import SerializationError
 from toolog.sinks.base import JSON, MSGPACK, SinkRecord, decode
 
@@ -25,12 +28,8 @@ def bytes_in(record: SinkRecord, code: int, document: dict[str, Any] | None = No
         document = decode(record.data, record.serializer)
     try:
         if code == MSGPACK:
-            import ormsgpack
-
             packed: bytes = ormsgpack.packb(document)
             return packed
-        import orjson
-
         return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except (TypeError, ValueError) as error:
         raise SerializationError(

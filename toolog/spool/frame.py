@@ -133,6 +133,7 @@ def scan(
     frames = found.frames
     add = frames.append
     crc32 = zlib.crc32
+    wanted: dict[int, bool] = {}
     length_of = len(data)
     last = length_of - HEAD_SIZE
     pos = 0
@@ -147,7 +148,11 @@ def scan(
             payload = data[body:stop]
             if crc32(payload, check) != crc:
                 break
-            if not flags & HEADER_FLAG and (keep is None or keep(levelno)):
+            if not flags & HEADER_FLAG and (
+                wanted[levelno]
+                if levelno in wanted
+                else wanted.setdefault(levelno, keep is None or keep(levelno))
+            ):
                 if limit <= 0 or room <= 0:
                     found.consumed = pos
                     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.services.search_proxy import SearchProxy
 from tests.sinks.search.cluster import Cluster
 from toolog.errors import ConfigError
 from toolog.sinks import create
+from toolog.sinks.search.clients import connect_search
 
 HOSTS = ["https://es.example.com:9200"]
 
@@ -77,6 +79,7 @@ assert elasticsearch.__version__[0] == 8, elasticsearch.__version__
 from tests import documents
 from tests.sinks.contract import batch
 from toolog.sinks import create
+from toolog.sinks.search.clients import connect_search
 sink = create("search", {"type": "elasticsearch", "hosts": [sys.argv[1]], "namespace": sys.argv[2]})
 sink.connect()
 calls = [documents.call(number) for number in range(5)]
@@ -102,3 +105,32 @@ def test_the_older_client(search_proxy: SearchProxy, streams: Cluster) -> None:
     )
     assert (done.stdout.strip(), done.stderr) == ("stored", "")
     assert len(streams.ids()) == 5
+
+
+def test_elasticsearch_sends_lines_as_they_are() -> None:
+    """The lines of a bulk request reach the connection as the very bytes that the sink made, uncopied."""
+    client = connect_search({"hosts": HOSTS})
+    lines = b'{"create":{}}\n{}\n'
+    for kind in ("application/x-ndjson", "application/vnd.elasticsearch+x-ndjson"):
+        assert client.transport.serializers.dumps(lines, kind) is lines
+        assert client.transport.serializers.dumps([{"create": {}}, {}], kind) == lines
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "module"), [("elasticsearch", "elastic_transport"), ("opensearch", "opensearchpy")]
+)
+def test_answers_are_read_as_the_client_reads_them(kind: str, module: str) -> None:
+    """What only the client's own reader takes for JSON is an answer still, and what is none is its error."""
+    client = connect_search({"hosts": HOSTS, "dialect": kind})
+
+    def read(text: str) -> Any:
+        if kind == "elasticsearch":
+            return client.transport.serializers.loads(text.encode(), "application/json")
+        return client.transport.deserializer.loads(text, "application/json")
+
+    assert read('{"items":[{"create":{"_id":"a"}}]}') == {"items": [{"create": {"_id": "a"}}]}
+    assert read('{"reason":"\\ud83d"}') == {"reason": "\ud83d"}
+    with pytest.raises(importlib.import_module(module).SerializationError):
+        read('{"items":')
+    client.close()

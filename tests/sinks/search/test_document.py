@@ -17,6 +17,7 @@ from toolog import validate
 from toolog.errors import SerializationError
 from toolog.sinks.base import JSON, MSGPACK
 from toolog.sinks.search.document import encode, from_search, lighten, to_search
+from toolog.sinks.search.keys import escape_keys
 from toolog.sinks.search.shapes import FIELDS, FLAT
 
 ODD_KEYS = [
@@ -148,6 +149,19 @@ def test_cuts_are_told_and_nothing_else_changes(record: dict[str, Any], leaf_byt
     assert back["input"]["long"].startswith("éé")
     back["input"]["long"] = expected["input"]["long"]
     assert back == expected
+
+
+@pytest.mark.parametrize("odd", ODD_KEYS)
+def test_an_odd_key_among_known_ones(odd: str) -> None:
+    """An odd key is escaped wherever it stands, also where all keys around it were met in records before."""
+    for rows in ([{"row": 1}], [{"row": 1}], [{"row": {odd: 1}}], [{"row": 1}, {odd: [1]}]):
+        value = {"rows": rows}
+        score = {"scores": value, "details": value}
+        document = to_search(documents.call(1, input=value, output=rows, evaluation=score))
+        plain = escape_keys(value)
+        assert document["input"] == plain
+        assert document["output"] == {"value": plain["rows"]}
+        assert document["evaluation"] == {"scores": plain, "details": plain}
 
 
 def test_the_record_is_left_alone() -> None:

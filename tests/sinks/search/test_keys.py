@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolog.sinks.search.keys import escape_key, escape_keys, may_have_odd_keys, unescape_key, unescape_keys
+from toolog.sinks.search import keys as known
+from toolog.sinks.search.keys import (
+    are_known_keys,
+    escape_key,
+    escape_keys,
+    learn_keys,
+    may_have_odd_keys,
+    unescape_key,
+    unescape_keys,
+)
 
 keys = st.one_of(
     st.text(max_size=10).filter(lambda text: not any("\ud800" <= sign <= "\udfff" for sign in text)),
@@ -67,3 +76,35 @@ def test_usual_keys_stay_as_they_are(key: str) -> None:
 def test_usual_documents_are_seen_as_such() -> None:
     """A usual document is not walked for odd keys."""
     assert not may_have_odd_keys(orjson.dumps({"input": {"query": "red shoes, size 42.", "n": [1, 2.5]}}))
+
+
+@given(st.dictionaries(keys, trees, max_size=4))
+def test_known_keys_are_not_odd(tree: dict[str, Any]) -> None:
+    """A value whose keys are all known, at every depth, is one that escaping leaves as it is."""
+    learn_keys(tree)
+    assert not are_known_keys(tree) or escape_keys(tree) == tree
+
+
+def test_plain_keys_are_known_once_they_were_met() -> None:
+    """The keys of a value are known from its second time on, whatever the texts in it say."""
+    value = {"test_keys_note": '100 % ... ": ', "test_keys_rows": [{"test_keys_name": 1}, [2]]}
+    assert not are_known_keys(value)
+    learn_keys(value)
+    assert are_known_keys(value)
+
+
+def test_an_odd_key_in_between_is_not_known() -> None:
+    """One odd key, however deep, makes a value one that is looked at, each time anew."""
+    value = {"test_keys_a": [{"test_keys_b": {"": 1}}]}
+    for _ in range(2):
+        learn_keys(value)
+        assert not are_known_keys(value)
+
+
+def test_keys_that_are_data_are_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more keys are learned than there is room for, and none of a large object."""
+    monkeypatch.setattr(known, "_MOST_LEARNED", len(known._learned) + 10)
+    for number in range(1000):
+        learn_keys({f"test_keys_{number}": number})
+    learn_keys({f"test_keys_large_{number}": number for number in range(1000)})
+    assert len(known._learned) == known._MOST_LEARNED

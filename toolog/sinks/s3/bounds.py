@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from toolog.sinks.base import SinkRecord
@@ -108,11 +110,8 @@ class Ledger:
 
         Every record of the batch must name a segment.
         """
-        segments: dict[tuple[str, ...], list[SinkRecord]] = {}
-        for record in batch:
-            segments.setdefault(names.origin(record.segment), []).append(record)
         shares: list[Share] = []
-        for origin, records in segments.items():
+        for origin, records in _by_origin(batch).items():
             known = [bounds for bounds in self._open if names.origin(bounds.segment) == origin]
             parts, rest = _part(known, records)
             shares += parts
@@ -123,11 +122,19 @@ class Ledger:
 
     def finish(self, batch: Sequence[SinkRecord]) -> None:
         """Forget the bounds whose last record was in a batch that is settled, or must have been."""
-        settled: dict[tuple[str, ...], set[int]] = {}
-        for record in batch:
-            settled.setdefault(names.origin(record.segment), set()).add(record.seq)
+        settled = {
+            origin: {record.seq for record in records} for origin, records in _by_origin(batch).items()
+        }
         left = [one for one in self._open if not _is_behind(one, settled.get(names.origin(one.segment)))]
         self._open = left[-_MOST:]
+
+
+def _by_origin(batch: Sequence[SinkRecord]) -> dict[tuple[str, ...], list[SinkRecord]]:
+    """Return the records of a batch by the origin of their segments; most come in long runs of one."""
+    segments: dict[tuple[str, ...], list[SinkRecord]] = {}
+    for segment, run in groupby(batch, key=attrgetter("segment")):
+        segments.setdefault(names.origin(segment), []).extend(run)
+    return segments
 
 
 def _is_behind(bounds: Bounds, settled: set[int] | None) -> bool:
@@ -141,6 +148,8 @@ def _part(known: list[Bounds], records: list[SinkRecord]) -> tuple[list[Share], 
     Where the first or last record is missing (given up, or damaged), the serial numbers have to do, for what
     is in no other object.
     """
+    if not known:
+        return [], records
     places = {record.seq: place for place, record in enumerate(records)}
     owners: list[Bounds | None] = [None] * len(records)
     for is_exact in (True, False):
@@ -164,9 +173,10 @@ def _fix(records: Sequence[SinkRecord], prefix: str, form: str) -> list[Share]:
     """Return the objects of records that have no bounds yet, which all are of one segment's origin."""
     groups: dict[tuple[str, str], list[SinkRecord]] = {}
     numbers: dict[str, list[int]] = {}
-    for record in records:
-        groups.setdefault((record.segment, record.policy), []).append(record)
-        numbers.setdefault(record.segment, []).append(record.seq)
+    for place, run in groupby(records, key=attrgetter("segment", "policy")):
+        found = list(run)
+        groups.setdefault(place, []).extend(found)
+        numbers.setdefault(place[0], []).extend([record.seq for record in found])
     shares: list[Share] = []
     for (segment, policy), group in groups.items():
         first, last = group[0].seq, group[-1].seq

@@ -13,6 +13,7 @@ from typing import Any
 from toolog.errors import SerializationError
 from toolog.sinks.base import SinkRecord, decode
 from toolog.sinks.forms import FORMS, bytes_in
+from toolog.sinks.s3.beside import Beside
 
 _CHUNK = 1 << 20
 _LATEST = "9999-12-31T23:59:59.999999Z"
@@ -49,29 +50,30 @@ def pack(records: Sequence[SinkRecord], form: str, level: int) -> Packed:
     """Return the object of some records in this order; ``form`` as in its key, ``level`` of compression."""
     import zstandard
 
-    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj()
+    beside = Beside(zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj())
     rejected: dict[str, str] = {}
-    parts: list[bytes] = []
     pending: list[bytes] = []
     size = count = highest = 0
     oldest = _LATEST
-    for record in records:
-        try:
-            document = decode(record.data, record.serializer)
-            data = bytes_in(record, FORMS[form], document)
-        except SerializationError as error:
-            rejected[record.record_id] = str(error)
-            continue
-        count += 1
-        highest = max(highest, record.level)
-        oldest = min(oldest, _time_of(document))
-        pending.append(data)
-        size += len(data)
-        if size >= _CHUNK:  # one step for each record would cost more than the compression
-            parts.append(compressor.compress(b"".join(pending)))
-            pending, size = [], 0
-    parts += compressor.compress(b"".join(pending)), compressor.flush()
-    return Packed(b"".join(parts), count, highest, oldest, rejected)
+    try:
+        for record in records:
+            try:
+                document = decode(record.data, record.serializer)
+                data = bytes_in(record, FORMS[form], document)
+            except SerializationError as error:
+                rejected[record.record_id] = str(error)
+                continue
+            count += 1
+            highest = max(highest, record.level)
+            oldest = min(oldest, _time_of(document))
+            pending.append(data)
+            size += len(data)
+            if size >= _CHUNK:  # one step for each record would cost more than the compression
+                beside.add(b"".join(pending))
+                pending, size = [], 0
+    finally:
+        body = beside.finish(b"".join(pending))
+    return Packed(body, count, highest, oldest, rejected)
 
 
 def _time_of(document: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from toolog.counters import contain
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse, SinkRecord
+from toolog.sinks.heap import keep_freed_memory
 from toolog.sinks.s3 import faults, names, objects
 from toolog.sinks.s3.bounds import Ledger, Share
 from toolog.sinks.s3.clients import CONNECT_TIMEOUT, check_client, connect_s3
@@ -93,6 +94,7 @@ class S3Sink:
 
     def connect(self) -> None:
         """Make a client, with the credentials as they are now. Raises SinkUnavailable; no request is made."""
+        keep_freed_memory()
         self._client = connect_s3(self._access, f"sink {self.name!r}")
         self._client_timeout = self._access.timeout
         self._connected = True
@@ -155,8 +157,9 @@ class S3Sink:
 
     def _name_segments(self, batch: list[SinkRecord]) -> None:
         """Give records that come from no spool a place of their own."""
-        for record in batch:
-            if not names.is_segment(record.segment):
+        nameless = {name for name in {record.segment for record in batch} if not names.is_segment(name)}
+        for record in batch if nameless else ():
+            if record.segment in nameless:
                 if not self._own_segment:
                     now = time.time_ns()
                     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now // 10**9))

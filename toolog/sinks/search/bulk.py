@@ -160,8 +160,11 @@ class Bulk:
 
     # -- answers
 
-    def _read(self, part: Sequence[Line], items: Iterable[Any], outcome: Outcome) -> None:
+    def _read(self, part: Sequence[Line], items: Sequence[Any], outcome: Outcome) -> None:
         """Settle each line by the item that has its id; a line without an item comes again."""
+        if _are_all_new(part, items):
+            outcome.stored += len(part)
+            return
         waiting: dict[str, list[Line]] = {}
         for line in part:
             waiting.setdefault(line.record_id, []).append(line)
@@ -246,6 +249,17 @@ class Bulk:
 def _halves(part: Sequence[Line]) -> list[Sequence[Line]]:
     middle = len(part) // 2
     return [part[middle:], part[:middle]]  # the last one is sent first
+
+
+def _are_all_new(part: Sequence[Line], items: Sequence[Any]) -> bool:
+    """Whether an answer says of each line, in their order, that it was stored: the common one, seen fast."""
+    try:
+        results = [item["create"] for item in items]
+        return [result["_id"] for result in results] == [line.record_id for line in part] and {
+            result["status"] for result in results
+        } == {201}
+    except (KeyError, TypeError):
+        return False
 
 
 def _without(outcome: Outcome, part: Sequence[Line]) -> Sequence[Line]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from toolog.errors import ConfigError, SinkDenied
 from toolog.sinks.extras import load, require
+from toolog.sinks.search.codecs import elasticsearch_serializers, opensearch_serializer
 from toolog.sinks.search.options import Dialect, SearchOptions
 
 MODULES: dict[Dialect, str] = {"elasticsearch": "elasticsearch", "opensearch": "opensearchpy"}
@@ -62,6 +63,7 @@ def _elasticsearch(options: SearchOptions) -> Any:
         request_timeout=options.timeout,
         http_compress=options.http_compress,
         connections_per_node=_CONNECTIONS,
+        serializers=elasticsearch_serializers(),
         dead_node_backoff_factor=_left_alone(options),
         max_dead_node_backoff=10 * _left_alone(options),
         **_retries(options),
@@ -99,6 +101,7 @@ def _opensearch(options: SearchOptions) -> Any:
     return opensearchpy.OpenSearch(
         list(options.hosts),
         connection_class=Connection,
+        serializer=opensearch_serializer(),
         timeout=_timeout(options),
         dead_timeout=_left_alone(options),
         http_compress=options.http_compress,

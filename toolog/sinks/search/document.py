@@ -10,14 +10,22 @@ Odd keys are escaped (see ``keys``), long leaves cut (see ``cutting``); only the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import orjson
 
 from toolog.errors import SerializationError
 from toolog.sinks.base import decode
 from toolog.sinks.search.cutting import Cutter
-from toolog.sinks.search.keys import escape_key, escape_keys, may_have_odd_keys, unescape_keys
+from toolog.sinks.search.keys import (
+    are_known_keys,
+    escape_key,
+    escape_keys,
+    learn_keys,
+    may_have_odd_keys,
+    unescape_keys,
+)
 from toolog.sinks.search.shapes import FIELDS, FLAT, FLAT_FIELDS, OTHER, RENAMED, is_object
 
 Document = dict[str, Any]
@@ -33,6 +41,7 @@ _KNOWN = FIELDS.keys()
 _FLAT = FLAT_FIELDS
 _INNER = {name: shape for name, shape in FIELDS.items() if is_object(shape)}
 _PLAIN = ("tool", "service", "process")  # nothing in them has another name in a search document
+_WITH_FLAT = tuple(name for name, shape in _INNER.items() if FLAT in shape.values())
 _UNCUT = frozenset({"schema_version", "record_id", "event", "level", "timestamp", "trace_id", "span_id"})
 _ADDED = frozenset({"@timestamp", OTHER, *(f"{name}_wrapped" for name in FLAT_FIELDS)})
 _OUTCOMES = {"success": "success", "cancelled": "unknown", "closed": "unknown"}
@@ -92,11 +101,7 @@ def lighten(data: bytes, serializer: int, leaf_bytes: int, max_items: int) -> by
         for name, value in record.items()
     }
     document["truncated"] = _notes(notes, cutter)
-    _arrange(document)
-    return _dump(document)
-
-
-def _dump(document: Document) -> bytes:
+    _arrange(document, _plan(tuple(document)))
     return orjson.dumps(document)
 
 
@@ -106,9 +111,10 @@ def _dump(document: Document) -> bytes:
 def _shape(document: Document, leaf_bytes: int) -> bytes:
     """Make a record its search document; return that as JSON. The common record is only renamed."""
     try:
-        odd = _arrange(document)
+        plan = _plan(tuple(document))
+        odd = _arrange(document, plan)
         try:
-            text = _dump(document)
+            text = orjson.dumps(document)
         except TypeError:  # nested deeper than orjson writes; or nothing that JSON holds, and that stays so
             text = b""
         if not text or len(text) > leaf_bytes:
@@ -116,12 +122,12 @@ def _shape(document: Document, leaf_bytes: int) -> bytes:
             _tidy(document, cutter.fit)
             if cutter.notes or "truncated" in document:
                 document["truncated"] = _notes(document.get("truncated"), cutter)
-            return _dump(document)
-        if odd or may_have_odd_keys(text):
+            return orjson.dumps(document)
+        if odd or (not _has_known_keys(document, plan) and may_have_odd_keys(text)):
             _tidy(document, _escape)
             if "truncated" in document:
                 document["truncated"] = escape_keys(document["truncated"])
-            return _dump(document)
+            return orjson.dumps(document)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise SerializationError(f"cannot be made a search document: {error!r}") from error
     return text
@@ -131,12 +137,33 @@ def _escape(value: Any, *_: Any) -> Any:
     return escape_keys(value)
 
 
-def _arrange(document: Document) -> bool:
+class _Plan(NamedTuple):
+    """What is to be looked at in all records that have the same fields."""
+
+    unknown: tuple[str, ...]
+    inner: tuple[tuple[str, Document], ...]
+    flat: tuple[str, ...]
+    nested: bool  # values of any shape are in some of ``inner``, too
+
+
+@lru_cache(maxsize=256)
+def _plan(names: tuple[str, ...]) -> _Plan:
+    """Return the plan for a record's fields: a program writes records of a few kinds, again and again."""
+    here = frozenset(names)
+    return _Plan(
+        tuple(name for name in names if name not in _KNOWN),
+        tuple((name, shape) for name, shape in _INNER.items() if name in here),
+        tuple(name for name in _FLAT if name in here),
+        not here.isdisjoint(_WITH_FLAT),
+    )
+
+
+def _arrange(document: Document, plan: _Plan) -> bool:
     """Rename and wrap what has another name or form in a search document; True when something was unknown."""
     odd = False
-    if not document.keys() <= _KNOWN:
+    if plan.unknown:
         odd = True
-        document[OTHER] = {name: document.pop(name) for name in document.keys() - _KNOWN}
+        document[OTHER] = {name: document.pop(name) for name in plan.unknown}
     stamp = document.pop("timestamp")
     if not _EARLIEST <= stamp < _LATEST:  # more than a number of nanoseconds can tell
         document["timestamp"] = stamp
@@ -151,17 +178,29 @@ def _arrange(document: Document) -> bool:
     document["event"] = event
     if "host" in document:
         document["host"] = {"name": document["host"]}
-    for name, shape in _INNER.items():
-        if (value := document.get(name)) is not None and (
+    for name, shape in plan.inner:
+        if (value := document[name]) is not None and (
             name not in _PLAIN or type(value) is not dict or not value.keys() <= shape.keys()
         ):
             document[name], strange = _forth(value, shape)
             odd = odd or strange
-    for name in _FLAT:
-        if (value := document.get(name)) is not None and type(value) is not dict:
+    for name in plan.flat:
+        if (value := document[name]) is not None and type(value) is not dict:
             document[name] = {"value": value}
             document[f"{name}_wrapped"] = True
     return odd
+
+
+def _has_known_keys(document: Document, plan: _Plan) -> bool:
+    """Whether no key in the values of any shape can be an odd one, because all were met before; those of
+    others are learned now.
+    """
+    known = not plan.nested
+    for name in plan.flat:
+        if (value := document[name]) is not None and not are_known_keys(value):
+            learn_keys(value)
+            known = False
+    return known
 
 
 def _forth(value: Any, shape: Document) -> tuple[Any, bool]:

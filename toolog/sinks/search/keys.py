@@ -35,6 +35,36 @@ def may_have_odd_keys(text: bytes) -> bool:
     return bool(_traces.Match(text))
 
 
+def are_known_keys(value: Any) -> bool:
+    """Whether all keys in a value, at every depth, were learned: then `escape_keys` changes nothing.
+
+    False says nothing. Most records of a program have the same keys as the one before, and what their texts
+    say (a per cent sign, three dots) does not matter here.
+    """
+    if type(value) is dict:
+        if not _are_learned(value):
+            return False
+        value = value.values()
+    elif len(value) > _LONG:
+        return False
+    for item in value:  # noqa: SIM110 - a generator takes twice the time
+        if type(item) in _HOLDERS and not are_known_keys(item):
+            return False
+    return True
+
+
+def learn_keys(value: Any) -> None:
+    """Learn the keys of a value that are not odd, while there is room for more."""
+    if len(_learned) >= _MOST_LEARNED or len(value) > _LONG:
+        return
+    if type(value) is dict:
+        _learned.update([key for key in value if len(key) <= _LONG and not _ODD.search(key)])
+        value = value.values()
+    for item in value:
+        if type(item) in _HOLDERS:
+            learn_keys(item)
+
+
 def escape_key(key: str) -> str:
     """Return a key as every server takes it."""
     if not _ODD.search(key):
@@ -75,3 +105,9 @@ def unescape_keys(value: Any) -> Any:
 
 
 _HOLDERS = frozenset({dict, list})
+_LONG = 64
+"""Items in a list, which one pass over the text sees faster; keys in an object, or characters in a key, that
+are data rather than names."""
+_MOST_LEARNED = 4096
+_learned: set[str] = set()
+_are_learned = _learned.issuperset

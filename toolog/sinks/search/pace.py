@@ -13,12 +13,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-RECORDS = 1000
+RECORDS = 500
 """How many records one request has at most; the more, the longer a server has it in its memory."""
 BYTES = 5 * 1024 * 1024
 """How large one request is at most."""
-LANES = 2
-"""How many requests are under way at once while all is well: a server works on one while another travels."""
+LANES = 4
+"""How many requests are under way at once while all is well: while one travels and one is made, a server has
+others to work on.
+"""
 FEWEST = 20
 SLOWEST = 0.1
 """Requests a second."""

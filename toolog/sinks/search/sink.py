@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
+from toolog.sinks.heap import keep_freed_memory
 from toolog.sinks.search.bulk import LONGEST_ID, REQUIRE, Bulk, Line
 from toolog.sinks.search.clients import check_client, connect_search, most_tries
 from toolog.sinks.search.document import LEAF_BYTES, encode
@@ -35,7 +37,7 @@ class ElasticsearchSink:
     ConfigError for a wrong option or a client that is not installed.
     """
 
-    batch = BatchLimits(max_records=4000, max_bytes=8 * 1024 * 1024, max_age=1.0)
+    batch = BatchLimits(max_records=8000, max_bytes=16 * 1024 * 1024, max_age=1.0)
     kind = "elasticsearch"
 
     def __init__(
@@ -91,6 +93,7 @@ class ElasticsearchSink:
         Raises SinkUnavailable when nobody answers, SinkDenied when somebody has to put something right first.
         """
         self._open = True
+        keep_freed_memory()
         if self._bulk is None:
             self._reach()
 
@@ -168,12 +171,15 @@ class ElasticsearchSink:
         assert self._bulk is not None
         bulk, options = self._bulk, self.options
         outcomes: list[Outcome] = []
+        turn = threading.Lock()  # while one lane makes documents, another sends: both at once only collide
 
         def work(part: Batch) -> bool:
             outcome = Outcome()
             outcomes.append(outcome)
             try:
-                bulk.send(_lines(part, options, outcome), outcome)
+                with turn:
+                    lines = _lines(part, options, outcome)
+                bulk.send(lines, outcome)
             except Exception as error:  # raised again on the thread that the runner called
                 outcome.broke = error
             refused = outcome.refused and not outcome.stored

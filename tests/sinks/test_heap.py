@@ -1,0 +1,34 @@
+"""What the C library does with memory that was freed."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+_BATCHES = """
+import resource, sys
+from toolog.sinks.heap import keep_freed_memory
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+def batch():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    kept = [bytes(1000 + number % 7) for number in range(6000)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+batch()
+print(sum(batch() for _ in range(5)))
+"""
+
+
+def count_faults(how: str) -> int:
+    """Return how many pages are had anew from the kernel for five batches after the first."""
+    done = subprocess.run([sys.executable, "-c", _BATCHES, how], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do as they like")
+def test_a_batch_gets_the_memory_of_the_one_before() -> None:
+    """Batches of some megabytes one after the other have the same memory, which is not had anew each time."""
+    assert count_faults("keep") < count_faults("leave") / 4
