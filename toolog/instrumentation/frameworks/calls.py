@@ -1,0 +1,399 @@
+"""A call whose facts are spread over a framework's layers: one record, put together from what each knows.
+
+The request opens the call and is the scope of all that happens inside. The body fills it in: the arguments as
+the tool got them, the raw result, the tool's own exception. What is recorded at the end is what the body saw;
+what the framework made of it (a text for the model, a wrapped exception) is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from time import perf_counter_ns, time_ns
+from types import FunctionType
+from typing import Any
+from weakref import WeakValueDictionary
+
+import orjson
+
+from toolog.arguments import Arguments, read_signature
+from toolog.call import Call, Plan
+from toolog.context import Scope, current
+from toolog.counters import contain
+from toolog.faults import describe_error
+from toolog.instances import identify
+from toolog.instrumentation.endings import kind_of
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
+from toolog.instrumentation.kinds import is_class, module_of, root_package, unwrap
+from toolog.instrumentation.patch import version_of
+from toolog.instrumentation.stream_record import PROXIES
+from toolog.record import stamp
+from toolog.sanitize import default
+from toolog.snapshot import pack_cut
+
+AWAITS = -1
+"""``muted`` of a call whose tool has not been entered yet: no thread has this ident. So the wrapper of the
+tool's own function, if it has one, comes to ask (see `endings.reentered`)."""
+
+_DESCRIPTION = 200  # characters of a tool's description in each record
+_MOST_PLANS = 2000
+
+in_flight: WeakValueDictionary[bytes, FrameworkCall] = WeakValueDictionary()
+"""Calls that were sent over a wire and have not come back, by span: where the other side is this very process
+(an MCP server in memory), it fills in the same record."""
+
+
+class FrameworkCall(Call):
+    """One call of a tool through a framework."""
+
+    muted = AWAITS
+    claimed = False
+    """Whether the tool itself was entered: by a body, or by the function's own wrapper."""
+    over = False
+    """Whether the tool itself has ended."""
+    own_error: BaseException | None = None
+    """What the tool raised."""
+    noted: BaseException | None = None
+    """What went wrong before or around the tool, as a note told it."""
+    failure: BaseException | str | None = None
+    """Why a result is a failure all the same."""
+    refused: str | None = None
+    """The status of a call that a layer refused."""
+    packed_output: bytes | None = None
+    output_cuts: dict[str, Any] | None = None
+
+    def __init__(self, plan: Plan, parent: Scope | None, adapter: Adapter, entry: Entry, request: Request):
+        super().__init__(plan, parent)
+        self.adapter = adapter
+        self.entry = entry
+        self.request = request
+        self.function = unwrap_function(request.function)
+        self.entered: set[tuple[int, str]] = set()
+        self.tries: list[dict[str, Any]] = []
+        self.tried = (0, 0)
+        # Never None: the short ways of recording are for calls that need no judgement.
+        self.extra = {} if request.call_id is None else {"tool_call_id": str(request.call_id)}
+
+    # -- layers
+
+    def is_same(self, request: Request) -> bool:
+        """Whether a layer further in speaks of this call: of the same tool object, else of the same name."""
+        mine = self.request
+        if mine.tool is not None and request.tool is not None and type(mine.tool) is type(request.tool):
+            return mine.tool is request.tool
+        names = {mine.name, mine.remote} - {None}
+        return request.name in names or request.remote in names
+
+    def merge(self, request: Request) -> None:
+        """Take from a layer further in what this call does not know yet."""
+        mine = self.request
+        for field in ("tool", "function", "call_id", "description"):
+            if getattr(mine, field) is None:
+                setattr(mine, field, getattr(request, field))
+        mine.injected |= request.injected
+        if self.function is None:
+            self.function = unwrap_function(request.function)
+        if mine.call_id is not None and self.extra is not None:
+            self.extra.setdefault("tool_call_id", str(mine.call_id))
+
+    def enter(self, request: Request) -> None:
+        """Note that the tool itself starts, with these arguments; snapshotted now, it may change them."""
+        self.merge(request)
+        self.claimed = True
+        self.tried = (time_ns(), perf_counter_ns())
+        if self.muted == AWAITS and self.function is None:
+            self.muted = 0  # no wrapper of its own to be told from others
+        self.take_input(request)
+
+    def take_input(self, request: Request) -> None:
+        """Snapshot the arguments, by name."""
+        function = request.function if request.function is not None else self.request.function
+        self.input, cuts = pack_cut(name_arguments(request, function), "input")
+        self.cuts, self.texts = cuts, None
+
+    def yields_to(self, plan: Plan) -> bool:
+        """Whether a wrapped function that is entered now is this call's own, which then does not record.
+
+        Only the first time: a tool that calls itself makes another call.
+        """
+        if self.function is None or unwrap_function(plan.function) is not self.function:
+            return False
+        self.muted = 0
+        self.claimed = True
+        return True
+
+    def retry(self) -> None:
+        """Note that the framework runs the tool once more for the same request."""
+        self._close_try()
+        self.claimed = self.over = False
+        self.own_error = self.noted = self.failure = self.packed_output = self.output_cuts = None
+        self.entered = set()
+
+    def _close_try(self) -> None:
+        wall, started = self.tried
+        error = self.own_error or self.noted
+        failed = error is not None or self.failure is not None
+        status = kind_of(error)[1] if error is not None else "execution_error" if failed else "success"
+        one: dict[str, Any] = {
+            "started": stamp(wall).decode(),
+            "duration_ms": (perf_counter_ns() - started) / 1e6,
+            "status": status,
+        }
+        if error is not None:
+            one["error"] = describe_error(error)
+        self.tries.append(one)
+
+    # -- the tool's own end
+
+    def tool_returned(self, result: Any) -> Any:
+        """Note what the tool returned, snapshotted now; give back what takes its place (a stream's proxy)."""
+        self.muted = max(self.muted, 0)
+        self.over = True
+        if self.ended:
+            return result
+        proxy = PROXIES.get(type(result))
+        if proxy is not None:  # the record ends when the stream does
+            heir = Call.__new__(Call)
+            heir.__dict__.update(self.__dict__)
+            heir.muted = 0
+            self.ended = True
+            return proxy(heir, result)
+        try:
+            self.heed(result)
+            self.packed_output, self.output_cuts = pack_cut(result, "output")
+        except Exception as trouble:
+            contain("adapter", trouble)
+        return result
+
+    def tool_raised(self, error: BaseException) -> None:
+        """Note what the tool raised."""
+        self.muted = max(self.muted, 0)
+        self.over = True
+        if self.own_error is None:
+            self.own_error = error
+
+    def note(self, error: BaseException) -> None:
+        """Note what went wrong around the tool; the first that is told is the nearest to it."""
+        if self.noted is None:
+            self.noted = error
+
+    def heed_inside(self, result: Any) -> None:
+        """Let the table judge what a layer further in returned."""
+        try:
+            self.heed(result)
+        except Exception as trouble:
+            contain("adapter", trouble)
+
+    # -- the request's end
+
+    def heed(self, result: Any) -> None:
+        """Let the table judge a result: it may be a failure that was returned."""
+        judge = self.entry.judge
+        if judge is not None and self.failure is None:
+            self.failure = judge(result)
+
+    def settle(
+        self,
+        event: str,
+        status: str,
+        output: bytes | None,
+        cuts: dict[str, Any] | None,
+        error: BaseException | None,
+    ) -> tuple[str, str, bytes | None, dict[str, Any] | None, BaseException | None]:
+        """Say what is recorded: what the tool itself did, as far as a layer saw it."""
+        in_flight.pop(self.span, None)
+        if self.tries:
+            self._close_try()
+            self.add(attempts=self.tries, retry_count=len(self.tries) - 1)
+        if self.packed_output is not None:
+            output, cuts = self.packed_output, self.output_cuts
+        own = self.own_error
+        if own is not None and _is_cancelled(own) and error is not None and not _is_cancelled(error):
+            own = None  # given up by a layer further out, which says why
+        if own is None and not self.claimed and self.noted is not None:
+            own = self.noted
+        if own is not None:
+            self._wrap(own, error)
+            event, status = kind_of(own)
+            error = own
+            if not self.claimed:
+                event, status = self._refusal()
+            return event, status, None, None, error
+        if error is not None:
+            if not self.claimed and self._is_refused(error):
+                event, status = self._refusal()
+            return event, status, output, cuts, error
+        if self.failure is not None:
+            event, status = "tool_call_failed", "execution_error"
+            if not self.claimed and self._can_refuse():
+                event, status = self._refusal()
+            if isinstance(self.failure, BaseException):
+                return event, status, output, cuts, self.failure
+            self.add(error={"type": "ToolError", "message": str(self.failure), "stack": ""})
+            return event, status, output, cuts, None
+        return event, status, output, cuts, error
+
+    def _can_refuse(self) -> bool:
+        return self.refused is not None or not self.request.known or self.entry.has_body
+
+    def _is_refused(self, error: BaseException) -> bool:
+        return self._can_refuse() and isinstance(error, Exception) and not isinstance(error, TimeoutError)
+
+    def _refusal(self) -> tuple[str, str]:
+        self.add(phase="validation")
+        known = "validation_error" if self.request.known else "unknown_tool"
+        return "tool_call_rejected", self.refused or known
+
+    def _wrap(self, own: BaseException, outer: BaseException | None) -> None:
+        """Name in the chain what a layer further out made of the tool's own exception."""
+        if outer is None or outer is own or _is_cancelled(outer):
+            return
+        described = describe_error(own)
+        wrapper = describe_error(outer)
+        chain = described.setdefault("chain", [])
+        chain.append({"type": wrapper["type"], "message": wrapper["message"]})
+        self.add(error=described)
+
+
+def enclosing(scope: Scope | None) -> Call | None:
+    """Return the call that a scope stands in: a session or a tag may lie between."""
+    while scope is not None and not isinstance(scope, Call):
+        scope = scope.parent
+    return scope
+
+
+def current_call() -> FrameworkCall | None:
+    """Return the framework's call that the running code is in, unless that is over."""
+    call = enclosing(current.get())
+    return call if isinstance(call, FrameworkCall) and not call.ended else None
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    return isinstance(error, asyncio.CancelledError) or kind_of(error)[1] == "cancelled"
+
+
+# -- names and arguments
+
+
+def unwrap_function(function: Any) -> Any:
+    """Return the function in the end of bound methods, partials, decorators and our own wrappers."""
+    if function is None:
+        return None
+    found = unwrap(getattr(function, "__func__", function))
+    return found if type(found) is FunctionType else function
+
+
+def bound_to(function: Any) -> Any:
+    """Return the object whose method a function is, or None."""
+    owner = getattr(function, "__self__", None)
+    return None if owner is None or is_class(owner) or type(owner).__name__ == "module" else owner
+
+
+class Prepared:
+    """What all calls of one tool of a framework share."""
+
+    __slots__ = ("keep", "plan")
+
+    def __init__(self, plan: Plan, keep: Any) -> None:
+        self.plan = plan
+        self.keep = keep  # so that no id is used again
+
+
+_prepared: dict[tuple[Any, ...], Prepared] = {}
+_arguments: dict[tuple[int, bool, frozenset[str]], tuple[Any, Arguments]] = {}
+
+
+def plan_of(adapter: Adapter, request: Request, called: str) -> Plan:
+    """Return the plan of a tool, prepared at its first call. ``called``: what the records call it."""
+    function = unwrap_function(request.function)
+    kind: Any = function if function is not None else type(request.tool)
+    key = (adapter.name, called, id(kind), request.description)
+    held = _prepared.get(key)
+    if held is None:
+        if len(_prepared) >= _MOST_PLANS:
+            _prepared.clear()
+        held = _prepared[key] = Prepared(_make_plan(adapter, request, called, kind), kind)
+    return held.plan
+
+
+def _make_plan(adapter: Adapter, request: Request, called: str, kind: Any) -> Plan:
+    text = request.description
+    description = None
+    if isinstance(text, str) and text.strip():
+        description = str(default().sanitize(text.strip().splitlines()[0][:_DESCRIPTION]))
+    if kind is type(None):
+        module, qualname = adapter.packages[0], called
+    else:
+        module = module_of(kind) or adapter.packages[0]
+        qualname = getattr(kind, "__qualname__", called)
+    package = root_package(module)
+    return Plan(
+        _nothing,
+        tool_name=called,
+        module=module,
+        qualname=qualname if isinstance(qualname, str) else called,
+        package=package,
+        package_version=version_of(package),
+        type=request.type,
+        description=description,
+    )
+
+
+def _nothing() -> None:
+    """Stand for the function of a plan whose arguments are read by a table."""
+
+
+def instance_of(request: Request) -> bytes | None:
+    """Return the packed id of the tool instance: the toolbox that the function is bound to, else the tool."""
+    owner = bound_to(request.function)
+    if owner is None:
+        owner = request.tool
+    return None if owner is None else identify(owner)
+
+
+def name_arguments(request: Request, function: Any) -> Any:
+    """Return the arguments by name, defaults filled in, without what the framework injects."""
+    given = request.arguments
+    if isinstance(given, str | bytes):
+        given = _read_json(given)
+    named = dict(given) if isinstance(given, Mapping) else {} if given is None else {"input": given}
+    if function is None:
+        if request.args:
+            named = {"args": list(request.args), **named}
+        return {name: value for name, value in named.items() if name not in request.injected}
+    named = {name: value for name, value in named.items() if name not in request.injected}
+    return _arguments_of(function, request.injected).named(request.args, named)
+
+
+def _read_json(text: str | bytes) -> Any:
+    try:
+        return orjson.loads(text) if text else {}
+    except orjson.JSONDecodeError:
+        return text
+
+
+def raw_arguments(request: Request) -> dict[str, Any]:
+    """Return the arguments as the model gave them, for a call that is refused or has not been validated."""
+    return name_arguments(request, None)  # type: ignore[no-any-return]
+
+
+def _arguments_of(function: Any, injected: frozenset[str]) -> Arguments:
+    inner = unwrap_function(function)
+    bound = bound_to(function) is not None or is_class(getattr(function, "__self__", None))
+    key = (id(inner), bound, injected)
+    held = _arguments.get(key)
+    if held is None or held[0] is not inner:
+        signature = read_signature(function)  # of a bound method, without its object
+        if signature is not None:
+            kept = [one for one in signature.parameters.values() if one.name not in injected]
+            signature = signature.replace(parameters=kept)
+        if len(_arguments) >= _MOST_PLANS:
+            _arguments.clear()
+        held = _arguments[key] = (inner, Arguments(signature))
+    return held[1]
+
+
+__all__ = [
+    "AWAITS", "FrameworkCall", "bound_to", "current_call", "enclosing", "in_flight", "instance_of",
+    "name_arguments", "plan_of", "raw_arguments", "unwrap_function",
+]  # fmt: skip

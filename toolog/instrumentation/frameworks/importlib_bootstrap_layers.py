@@ -1,0 +1,270 @@
+"""The wrappers of a framework's layers. For the file's name see `toolog.instrumentation.importlib_bootstrap`.
+
+As with every wrapper of ours: the very same result and exception pass through, and nothing of ours raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import get_ident
+from time import perf_counter_ns, time_ns
+from types import CoroutineType
+from typing import Any, Protocol
+
+from toolog.arguments import Arguments
+from toolog.context import attach, carrier, current, pop, push
+from toolog.counters import contain, count
+from toolog.errors import CallDepthExceeded
+from toolog.instrumentation.endings import fail, prepare, succeed, wanted
+from toolog.instrumentation.frameworks.calls import (
+    FrameworkCall,
+    current_call,
+    enclosing,
+    in_flight,
+    instance_of,
+    plan_of,
+    raw_arguments,
+)
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
+from toolog.instrumentation.importlib_bootstrap import LAZY, Wrapper
+from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy
+from toolog.instrumentation.streams import follow
+from toolog.snapshot import pack_cut
+
+_SPAN = slice(36, 52)  # of a traceparent
+
+
+class Claims(Protocol):
+    """Who wants a framework's calls: see `install.Installed`."""
+
+    adapter: Adapter
+
+    def called(self, request: Request) -> str | None:
+        """Return what the records call this tool, None when nobody wants its calls."""
+
+
+def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, attribute: str) -> Wrapper:
+    """Return the wrapper for one place of an entry; ``place`` tells the namespace it stands in."""
+    if entry.role == "note":
+        return _make_note(entry, arguments)
+    key = (place, attribute)
+
+    def toolog_layer(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        call: FrameworkCall | None = None
+        opened = False
+        try:
+            request = entry.read(instance, arguments.named(args, kwargs)) if entry.read else None
+            if request is not None:
+                call, opened = _meet(claims, entry, request, key)
+        except CallDepthExceeded:
+            raise
+        except Exception as trouble:
+            contain("adapter", trouble)
+        if call is None:
+            return wrapped(*args, **kwargs)
+        if opened:
+            if entry.send is not None:
+                args, kwargs = _address(call, entry, arguments, args, kwargs)
+            return _run(call, entry, wrapped, args, kwargs)
+        if entry.role == "body":
+            return _run_body(call, wrapped, args, kwargs)
+        return _run_inside(call, wrapped, args, kwargs)
+
+    return toolog_layer
+
+
+def _meet(
+    claims: Claims, entry: Entry, request: Request, key: tuple[int, str]
+) -> tuple[FrameworkCall | None, bool]:
+    """Find the call that a layer speaks of, or open one (True). None: nothing is to be done here."""
+    scope = current.get()
+    if scope is not None and scope.muted == get_ident():
+        count("reentrant")
+        return None, False
+    call = current_call() or _other_side(request)
+    if call is not None:
+        if call.over and call.is_same(request):
+            call.retry()
+        if not call.claimed and call.is_same(request):
+            if entry.role == "body":
+                call.entered.add(key)
+                call.enter(request)
+                return call, False
+            if key not in call.entered:
+                call.entered.add(key)
+                call.merge(request)
+                return call, False
+        elif call.claimed and call.is_same(request) and key not in call.entered:
+            call.entered.add(key)  # super(), the sync method behind the async one
+            return None, False
+    called = claims.called(request)
+    if called is None:
+        return None, False
+    return _open(claims.adapter, entry, request, called, key)
+
+
+def _other_side(request: Request) -> FrameworkCall | None:
+    """Return the call of this very process that a request came from over a wire, if it is one."""
+    parent = (request.carrier or {}).get("traceparent")
+    if not isinstance(parent, str) or not in_flight:
+        return None
+    call = in_flight.get(parent[_SPAN].encode())
+    return call if call is not None and not call.ended and call.is_same(request) else None
+
+
+def _open(
+    adapter: Adapter, entry: Entry, request: Request, called: str, key: tuple[int, str]
+) -> tuple[FrameworkCall | None, bool]:
+    plan = plan_of(adapter, request, called)
+    if not wanted(plan):
+        return None, False
+    parent = current.get()
+    if request.carrier and "traceparent" in request.carrier:
+        parent = attach(request.carrier)._make()
+    call = FrameworkCall(plan, parent, adapter, entry, request)
+    call.wall = time_ns()
+    call.entered.add(key)
+    if entry.role == "body":
+        call.enter(request)
+    else:
+        call.input, call.cuts = pack_cut(raw_arguments(request), "input")
+    call.instance = instance_of(request)
+    prepare(call)
+    call.started = perf_counter_ns()
+    return call, True
+
+
+def _address(
+    call: FrameworkCall, entry: Entry, arguments: Arguments, args: Any, kwargs: Any
+) -> tuple[Any, Any]:
+    """Put our context into a call that goes over a wire. When that fails, it goes as it is."""
+    try:
+        token = push(call)
+        try:
+            sent = carrier()
+        finally:
+            pop(token)
+        changed = entry.send(arguments, args, kwargs, sent) if entry.send else None
+        in_flight[call.span] = call
+        return changed or (args, kwargs)
+    except Exception as trouble:
+        contain("adapter", trouble)
+        return args, kwargs
+
+
+def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Run the layer that opened a call; the record ends with it."""
+    body = entry.role == "body"
+    token = push(call)
+    try:
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            if body:
+                call.tool_raised(error)
+            fail(call, error)
+            raise
+        duration = perf_counter_ns() - call.started
+        try:
+            if type(result) in LAZY:
+                return follow(call, result)
+            succeed(call, result, duration)
+        except Exception as trouble:
+            contain("adapter", trouble)
+        return result
+    finally:
+        pop(token)
+
+
+def _run_body(call: FrameworkCall, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Run the layer where the tool itself runs, inside the call that a request opened."""
+    token = None if enclosing(current.get()) is call else push(call)
+    try:
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            call.tool_raised(error)
+            raise
+        if type(result) is CoroutineType:
+            return BodyProxy(call, result)
+        return call.tool_returned(result)
+    finally:
+        if token is not None:
+            pop(token)
+
+
+def _run_inside(call: FrameworkCall, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Run a request inside the request of the same call: only what it raises is of interest."""
+    try:
+        result = wrapped(*args, **kwargs)
+    except Exception as error:
+        call.note(error)
+        raise
+    if type(result) is CoroutineType:
+        return InsideProxy(call, result)
+    call.heed_inside(result)
+    return result
+
+
+class BodyProxy(CoroutineProxy):
+    """The coroutine of an async tool, as its body gave it: tells the call how it ended."""
+
+    __slots__ = ()
+
+    def _toolog_begin(self) -> Any:
+        scope = current.get()
+        return scope if enclosing(scope) is self._toolog_call else self._toolog_call
+
+    def _toolog_raised(self, error: BaseException) -> None:
+        if self._toolog_inner.cr_frame is not None:
+            return
+        call: Any = self._toolog_call
+        if type(error) is StopIteration:
+            value = call.tool_returned(error.value)
+            if value is not error.value:
+                error.value = value
+        else:
+            call.tool_raised(error)
+
+    def __next__(self) -> Any:
+        return self._toolog_step(self._toolog_inner.send, None)
+
+    def close(self) -> Any:
+        """Close the original."""
+        return self._toolog_step(self._toolog_inner.close)
+
+    def __del__(self) -> None:
+        """Let the original tell that it was never awaited."""
+
+
+class InsideProxy(BodyProxy):
+    """The coroutine of a request inside a request of the same call."""
+
+    __slots__ = ()
+
+    def _toolog_raised(self, error: BaseException) -> None:
+        if self._toolog_inner.cr_frame is not None:
+            return
+        call: Any = self._toolog_call
+        if type(error) is StopIteration:
+            call.heed_inside(error.value)
+        elif isinstance(error, Exception):
+            call.note(error)
+
+
+def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
+    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        result = wrapped(*args, **kwargs)
+        try:
+            call = current_call()
+            if call is not None and entry.note is not None:
+                entry.note(call, instance, arguments.named(args, kwargs), result)
+        except Exception as trouble:
+            contain("adapter", trouble)
+        return result
+
+    return toolog_note
+
+
+for _proxy in (BodyProxy, InsideProxy):
+    _proxy.__name__ = _proxy.__qualname__ = "coroutine"
