@@ -10,6 +10,8 @@ and how to read the facts there as a `Request`:
               the tool's own. Fills in the record that a request opened; opens one itself when called alone.
     note      what tells something about the call in flight on the way (an exception that becomes a text).
               Never opens a record.
+    refuse    where the framework finds that the model asked for a tool that it has not, when no request is
+              made of that.
 
 A request whose body was never reached and which failed was refused: bad arguments, or an unknown tool. So a
 table has a body wherever the framework lets one see it.
@@ -33,7 +35,8 @@ Given = dict[str, Any]
 class Request:
     """What one layer of a framework knows of a call.
 
-    name: what the model calls the tool.
+    name: what the model calls the tool. Empty where a layer does not know: it then speaks of the call in
+        flight, and opens none.
     call_id: the model's id for its request.
     description: what the model is told about the tool.
     tool: the object that the framework calls a tool. Its class and state are the tool instance, it tells
@@ -45,6 +48,7 @@ class Request:
     args: arguments by position (after those the framework injects), bound to ``function``.
     injected: names of parameters that the framework fills beside the model's arguments.
     known: False when the framework has no tool of this name.
+    has_body: whether a body (or a note) sees this tool run; only then can a request be told to be refused.
     remote: the name that the same tool has on another side (an MCP server's own name for it).
     type: ``function``, or ``extension`` for a tool that another program runs.
     carrier: the context that came with the request (``traceparent``), when that came over a wire.
@@ -60,6 +64,7 @@ class Request:
     args: tuple[Any, ...] = ()
     injected: frozenset[str] = frozenset()
     known: bool = True
+    has_body: bool = True
     remote: str | None = None
     type: str = "function"
     carrier: Mapping[str, Any] | None = None
@@ -69,8 +74,16 @@ Read = Callable[[Any, Given], Request | None]
 """Reads the facts of a call: the object that the entry's method acts on, and the arguments. None: no tool
 call after all. Must run none of the application's code."""
 
+
+class Refusal(str):
+    """A judge's text about a result that says: the arguments were refused, the tool never ran."""
+
+    __slots__ = ()
+
+
 Judge = Callable[[Any], "BaseException | str | None"]
-"""Tells of a result that it is a failure: the exception, or the text that says why. None: it is a success."""
+"""Tells of a result that it is a failure: the exception, or the text that says why (a `Refusal`, where that
+is what the text tells). None: it is a success."""
 
 Positional = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -91,21 +104,26 @@ class Entry:
 
     place: ``"package.module:Class.method"`` or ``"package.module:function"``. Methods of the same name in
         subclasses are entries, too.
-    role: ``request``, ``body`` or ``note``.
+    role: ``request``, ``body``, ``note`` or ``refuse``.
     read: needed for a request and a body.
     judge: when a result that came back is a failure all the same.
+    meaning: what an exception means as event and status, where its type does not tell.
+    output: gives the tool's result out of what came back, where that is a wrapping; of a request inside
+        another, says that what it returns is the tool's own.
     send: for a request that goes over a wire.
     note: for the role ``note``.
-    has_body: whether some body entry sees the tool run; only then can a request be told to be refused.
+    refuse: for the role ``refuse``: gives the calls that will be refused.
     """
 
     place: str
     role: str = "request"
     read: Read | None = None
     judge: Judge | None = None
+    meaning: Callable[[BaseException], tuple[str, str] | None] | None = None
+    output: Callable[[Any], Any] | None = None
     send: Send | None = None
     note: Note | None = None
-    has_body: bool = True
+    refuse: Callable[[Any, Given], list[Request]] | None = None
 
     @property
     def module(self) -> str:
@@ -128,6 +146,7 @@ class Adapter:
     entries: where its calls pass.
     tools: places of the classes whose instances and subclasses are its tools, or own tools: a user's class or
         object of these goes through this adapter without being told.
+    family: tables of one family speak of the same calls (fastmcp serves by mcp); by default the name.
     expand: gives the objects that stand for such an object in the requests (default: it itself).
     recorded, not_recorded: for the reference page, what a user should know.
     """
@@ -139,6 +158,7 @@ class Adapter:
     tested: str
     entries: tuple[Entry, ...]
     aliases: tuple[str, ...] = ()
+    family: str = ""
     tools: tuple[str, ...] = ()
     expand: Callable[[Any], tuple[Any, ...]] | None = None
     recorded: str = ""
@@ -147,3 +167,4 @@ class Adapter:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "modules", frozenset(entry.module for entry in self.entries))
+        object.__setattr__(self, "family", self.family or self.name)
