@@ -69,6 +69,8 @@ class Contract:
     refuses_unknown = True
     handles_errors = True
     """Whether the agent loop shows a tool's exception to the model as a text and goes on."""
+    configured_name = "limited"
+    """What the model calls the tool of `make_configured`."""
     gives_raw_output = True
     """Whether the framework lets one see the tool's own result."""
 
@@ -91,8 +93,8 @@ class Contract:
         raise NotImplementedError
 
     def make_configured(self, limit: int) -> Any:
-        """Return a tool named ``limited(n)`` of a class with a setting ``limit``; its result is n or the
-        limit. None where the framework has no tool classes.
+        """Return a tool ``limited(n)`` of a class with a setting ``limit``; its result is n or the limit.
+        None where the framework has no tool classes.
         """
         return None
 
@@ -258,8 +260,8 @@ class Contract:
         if few is None:
             pytest.skip("the framework has no tool classes")
         with self.watched() as records:
-            self.run_agent([few], [[Ask("limited", {"n": 10})]])
-            self.run_agent([many], [[Ask("limited", {"n": 10})]])
+            self.run_agent([few], [[Ask(self.configured_name, {"n": 10})]])
+            self.run_agent([many], [[Ask(self.configured_name, {"n": 10})]])
         first, second = calls(records)
         assert (first["output"], second["output"]) == (3, 10) or not self.gives_raw_output
         assert first["input"] == second["input"] == {"n": 10}

@@ -145,7 +145,7 @@ class FrameworkCall(Call):
 
     # -- the tool's own end
 
-    def tool_returned(self, result: Any) -> Any:
+    def tool_returned(self, result: Any, entry: Entry) -> Any:
         """Note what the tool returned, snapshotted now; give back what takes its place (a stream's proxy)."""
         self.muted = max(self.muted, 0)
         self.over = True
@@ -159,16 +159,22 @@ class FrameworkCall(Call):
             self.ended = True
             return proxy(heir, result)
         try:
-            self.heed(result)
-            self.packed_output, self.output_cuts = pack_cut(result, "output")
+            self._judge(result)
+            self._take_output(result, entry)
         except Exception as trouble:
             contain("adapter", trouble)
         return result
 
-    def tool_raised(self, error: BaseException) -> None:
-        """Note what the tool raised."""
+    def tool_raised(self, error: BaseException, entry: Entry) -> None:
+        """Note what the tool raised; or that it was not entered, since the arguments did not fit."""
         self.muted = max(self.muted, 0)
         self.over = True
+        if is_misfit(error) or (entry.rejects is not None and entry.rejects(error)):
+            self.claimed = False
+            self.refused = "validation_error"
+            self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
+            self.texts = None
+        error = entry.behind(error)
         if self.own_error is None:
             self.own_error = error
 
@@ -180,17 +186,27 @@ class FrameworkCall(Call):
     def heed_inside(self, result: Any) -> None:
         """Let the table judge what a layer further in returned."""
         try:
-            self.heed(result)
+            self._judge(result)
         except Exception as trouble:
             contain("adapter", trouble)
 
     # -- the request's end
 
     def heed(self, result: Any) -> None:
+        """Look at what the layer that opened the call returned."""
+        self._judge(result)
+        if self.packed_output is None and self.entry.unpack is not None:
+            self._take_output(result, self.entry)
+
+    def _judge(self, result: Any) -> None:
         """Let the table judge a result: it may be a failure that was returned."""
         judge = self.entry.judge
         if judge is not None and self.failure is None:
             self.failure = judge(result)
+
+    def _take_output(self, result: Any, entry: Entry) -> None:
+        own = result if entry.unpack is None else entry.unpack(result)
+        self.packed_output, self.output_cuts = pack_cut(own, "output")
 
     def settle(
         self,
@@ -212,11 +228,14 @@ class FrameworkCall(Call):
             own = None  # given up by a layer further out, which says why
         if own is None and not self.claimed and self.noted is not None:
             own = self.noted
+        if own is None and error is not None:
+            behind = self.entry.behind(error)
+            own = None if behind is error else behind
         if own is not None:
             self._wrap(own, error)
             event, status = kind_of(own)
             error = own
-            if not self.claimed:
+            if not self.claimed and self._can_refuse():
                 event, status = self._refusal()
             return event, status, None, None, error
         if error is not None:
@@ -266,6 +285,15 @@ def current_call() -> FrameworkCall | None:
     """Return the framework's call that the running code is in, unless that is over."""
     call = enclosing(current.get())
     return call if isinstance(call, FrameworkCall) and not call.ended else None
+
+
+def is_misfit(error: BaseException) -> bool:
+    """Whether an exception says that the arguments did not fit a function: raised by the call, not inside.
+
+    To be asked where the exception was caught around the call.
+    """
+    trace = error.__traceback__
+    return type(error) is TypeError and trace is not None and trace.tb_next is None
 
 
 def _is_cancelled(error: BaseException) -> bool:

@@ -10,6 +10,9 @@ and how to read the facts there as a `Request`:
               the tool's own. Fills in the record that a request opened; opens one itself when called alone.
     note      what tells something about the call in flight on the way (an exception that becomes a text).
               Never opens a record.
+    field     a body that is no method, but a field of an object which holds the function: reading it gives
+              the function with our wrapper around it.
+    after     what answered requests without calling a tool (there is none of that name): its result tells.
 
 A request whose body was never reached and which failed was refused: bad arguments, or an unknown tool. So a
 table has a body wherever the framework lets one see it.
@@ -19,7 +22,7 @@ Nothing here imports a framework: an entry names its place by text and is hooked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +51,8 @@ class Request:
     remote: the name that the same tool has on another side (an MCP server's own name for it).
     type: ``function``, or ``extension`` for a tool that another program runs.
     carrier: the context that came with the request (``traceparent``), when that came over a wire.
+    refusal: why this request is not going to be a call: it is recorded as rejected at once.
+    status: the status of a refusal, where it is neither bad arguments nor an unknown tool.
     """
 
     name: str
@@ -63,6 +68,8 @@ class Request:
     remote: str | None = None
     type: str = "function"
     carrier: Mapping[str, Any] | None = None
+    refusal: BaseException | str | None = None
+    status: str | None = None
 
 
 Read = Callable[[Any, Given], Request | None]
@@ -85,17 +92,25 @@ Note = Callable[[Any, Any, Given, Any], None]
 arguments, the result."""
 
 
+After = Callable[[Any, Given, Any], Iterable[Request]]
+"""Told the object, the arguments and the result of what answered requests; gives those that it refused."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One method or function of a framework that tool calls pass; see the module's text.
 
     place: ``"package.module:Class.method"`` or ``"package.module:function"``. Methods of the same name in
         subclasses are entries, too.
-    role: ``request``, ``body`` or ``note``.
-    read: needed for a request and a body.
+    role: ``request``, ``body``, ``note``, ``field`` or ``after``.
+    read: needed for a request, a body and a field (whose arguments are given as ``args`` and ``kwargs``).
     judge: when a result that came back is a failure all the same.
     send: for a request that goes over a wire.
-    note: for the role ``note``.
+    note: for the role ``note``; ``after`` for the role of that name.
+    own: what the tool itself raised, behind an exception that this layer raises (default: that).
+    unpack: the tool's own result, in what this layer returns (default: that).
+    rejects: whether an exception out of a body says that the arguments did not fit, so the tool was not run.
+    opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
     has_body: whether some body entry sees the tool run; only then can a request be told to be refused.
     """
 
@@ -105,7 +120,21 @@ class Entry:
     judge: Judge | None = None
     send: Send | None = None
     note: Note | None = None
+    after: After | None = None
+    own: Callable[[BaseException], BaseException] | None = None
+    unpack: Callable[[Any], Any] | None = None
+    rejects: Callable[[BaseException], bool] | None = None
+    opens: bool = True
     has_body: bool = True
+
+    @property
+    def is_body(self) -> bool:
+        """Whether the tool itself runs here."""
+        return self.role in ("body", "field")
+
+    def behind(self, error: BaseException) -> BaseException:
+        """Return the tool's own exception behind one that this layer raised."""
+        return error if self.own is None else self.own(error)
 
     @property
     def module(self) -> str:
@@ -119,6 +148,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """A class of a framework whose public methods are tools, in the classes that users derive from it.
+
+    place: ``"package.module:Class"``.
+    name: what the model calls a method, given the class and the attribute.
+    leave_out: public methods that are no tools (what the framework itself asks of a toolbox).
+    """
+
+    place: str
+    name: Callable[[type, str], str]
+    leave_out: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
     """A framework's table.
 
@@ -129,6 +172,7 @@ class Adapter:
     tools: places of the classes whose instances and subclasses are its tools, or own tools: a user's class or
         object of these goes through this adapter without being told.
     expand: gives the objects that stand for such an object in the requests (default: it itself).
+    toolbox: its class of toolboxes, if it has one.
     recorded, not_recorded: for the reference page, what a user should know.
     """
 
@@ -141,6 +185,7 @@ class Adapter:
     aliases: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     expand: Callable[[Any], tuple[Any, ...]] | None = None
+    toolbox: Toolbox | None = None
     recorded: str = ""
     not_recorded: str = ""
     modules: frozenset[str] = field(init=False)
