@@ -81,9 +81,10 @@ ADAPTER = Adapter(
         name=lambda cls, attribute: f"{cls.__name__}_{attribute}",
         leave_out=frozenset({"tools", "add_tool", "method_tools", "prepare", "prepare_async"}),
     ),
-    recorded="Each call that a response makes of a function, a toolbox's method or a plugin's tool, with the "
-    "model's call id, and methods of toolboxes called past llm. Unknown tools, arguments that do not fit the "
-    "function, and calls that a `before_call` hook cancels, as rejected.",
+    recorded="Each call that a response makes of a function, a toolbox's method or a plugin's tool, "
+    "with the model's call id, and methods of toolboxes called past llm. Unknown tools, "
+    "arguments that do not fit the function, and calls that a `before_call` hook cancels, as "
+    "rejected.",
     not_recorded="Prompts and responses; tools that the provider runs on its own side. Before llm 0.32 the "
     "records have no call id.",
 )
