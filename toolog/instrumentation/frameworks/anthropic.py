@@ -17,6 +17,7 @@ def _read_request(runner: Any, given: Given) -> Request:
     use = given["tool_use"]
     request = _request(given["tool"], use.name, use.input)
     request.call_id = use.id
+    request.has_body = False  # what fits is told by the body
     return request
 
 
@@ -35,14 +36,10 @@ def _request(tool: Any, name: str, arguments: Any) -> Request:
     )
 
 
-def _rejects(error: BaseException) -> bool:
-    """Whether the arguments did not fit: the tool was not run."""
-    cause = type(error.__cause__).__name__
-    return cause == "ValidationError" and str(error).startswith("Invalid arguments for")
-
-
 def _own(error: BaseException) -> BaseException:
-    return error.__cause__ if error.__cause__ is not None and _rejects(error) else error
+    """Return the validation's error behind the text that says so."""
+    told = type(error) is ValueError and str(error).startswith("Invalid arguments for function")
+    return error.__cause__ or error if told else error
 
 
 def _refused(runner: Any, given: Given, answer: Any) -> Iterable[Request]:
@@ -85,16 +82,13 @@ ADAPTER = Adapter(
     minimum="2.0",
     tested="2.14.0",
     entries=(
-        *(
-            Entry(place=f"{_RUNNER}:{runner}._run_tool", read=_read_request, has_body=False)
-            for runner in _RUNNERS
-        ),
+        *(Entry(place=f"{_RUNNER}:{runner}._run_tool", read=_read_request) for runner in _RUNNERS),
         *(
             Entry(place=f"{_RUNNER}:{runner}._generate_tool_call_response", role="after", after=_refused)
             for runner in _RUNNERS
         ),
         *(
-            Entry(place=f"{_FUNCTIONS}:{tool}.call", role="body", read=_read_call, own=_own, rejects=_rejects)
+            Entry(place=f"{_FUNCTIONS}:{tool}.call", role="body", read=_read_call, own=_own)
             for tool in _TOOLS
         ),
     ),

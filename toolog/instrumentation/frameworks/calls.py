@@ -91,6 +91,7 @@ class FrameworkCall(Call):
             if getattr(mine, field) is None:
                 setattr(mine, field, getattr(request, field))
         mine.injected |= request.injected
+        mine.has_body |= request.has_body
         if self.function is None:
             self.function = unwrap_function(request.function)
         if mine.call_id is not None and self.extra is not None:
@@ -169,12 +170,12 @@ class FrameworkCall(Call):
         """Note what the tool raised; or that it was not entered, since the arguments did not fit."""
         self.muted = max(self.muted, 0)
         self.over = True
-        if is_misfit(error) or (entry.rejects is not None and entry.rejects(error)):
+        error = entry.behind(error)
+        if is_misfit(error, self.function):
             self.claimed = False
             self.refused = "validation_error"
             self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
             self.texts = None
-        error = entry.behind(error)
         if self.own_error is None:
             self.own_error = error
 
@@ -195,7 +196,7 @@ class FrameworkCall(Call):
     def heed(self, result: Any) -> None:
         """Look at what the layer that opened the call returned."""
         self._judge(result)
-        if self.packed_output is None and self.entry.unpack is not None:
+        if self.packed_output is None and self.entry.output is not None:
             self._take_output(result, self.entry)
 
     def _judge(self, result: Any) -> None:
@@ -205,7 +206,7 @@ class FrameworkCall(Call):
             self.failure = judge(result)
 
     def _take_output(self, result: Any, entry: Entry) -> None:
-        own = result if entry.unpack is None else entry.unpack(result)
+        own = result if entry.output is None else entry.output(result)
         self.packed_output, self.output_cuts = pack_cut(own, "output")
 
     def settle(
@@ -253,7 +254,7 @@ class FrameworkCall(Call):
         return event, status, output, cuts, error
 
     def _can_refuse(self) -> bool:
-        return self.refused is not None or not self.request.known or self.entry.has_body
+        return self.refused is not None or not self.request.known or self.request.has_body
 
     def _is_refused(self, error: BaseException) -> bool:
         return self._can_refuse() and isinstance(error, Exception) and not isinstance(error, TimeoutError)
@@ -287,13 +288,22 @@ def current_call() -> FrameworkCall | None:
     return call if isinstance(call, FrameworkCall) and not call.ended else None
 
 
-def is_misfit(error: BaseException) -> bool:
-    """Whether an exception says that the arguments did not fit a function: raised by the call, not inside.
-
-    To be asked where the exception was caught around the call.
-    """
+def is_misfit(error: BaseException, function: Any) -> bool:
+    """Whether an exception says that the arguments did not fit a function, so that none of its code ran: from
+    Python's own binding, or from pydantic's validation of the call."""
+    if type(function) is not FunctionType:
+        return False
+    if type(error) is TypeError:
+        fits = not str(error).startswith(f"{function.__qualname__}() ")
+    elif type(error).__name__ == "ValidationError" and type(error).__module__.startswith("pydantic_core"):
+        fits = getattr(error, "title", None) != function.__name__
+    else:
+        return False
     trace = error.__traceback__
-    return type(error) is TypeError and trace is not None and trace.tb_next is None
+    while trace is not None and not fits:
+        fits = trace.tb_frame.f_code is function.__code__
+        trace = trace.tb_next
+    return not fits
 
 
 def _is_cancelled(error: BaseException) -> bool:

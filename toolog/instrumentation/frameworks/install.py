@@ -140,7 +140,7 @@ class Installed:
                 f"{adapter.distribution} {version} is older than {adapter.minimum}, the oldest that the "
                 "adapter knows",
             )
-        requests = {entry.place for entry in adapter.entries if entry.role == "request" or not entry.has_body}
+        requests = {entry.place for entry in adapter.entries if entry.role in ("request", "body", "field")}
         if requests and requests <= set(self.missing):
             yield adapter.name, "none of the places where its calls pass is in this version"
 

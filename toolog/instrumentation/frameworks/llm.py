@@ -7,28 +7,26 @@ gives the function with our wrapper around it. Which request it is, llm works ou
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any
 
+from toolog.instrumentation.frameworks.asked import Asked
 from toolog.instrumentation.frameworks.calls import bound_to
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request, Toolbox
 from toolog.instrumentation.kinds import object_vars
 
 _INJECTED = frozenset({"llm_tool_call"})
 
-_asked = threading.local()
-"""The tool and the request that this thread is about to execute; nothing runs between the two steps."""
+_asked = Asked()
 
 
 def _note_request(_: Any, given: Given) -> None:
-    _asked.tool, _asked.request = given["tool"], given["tool_call"]
+    _asked.note(given["tool"], given["tool_call"])
 
 
 def _read(tool: Any, given: Given) -> Request:
     function = (object_vars(tool) or {}).get("implementation")
-    asked = vars(_asked)
-    request = asked.pop("request", None) if asked.pop("tool", None) is tool else None
+    request = _asked.take(tool)
     box = bound_to(function)
     return Request(
         name=tool.name,

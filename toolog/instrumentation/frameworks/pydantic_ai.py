@@ -19,7 +19,9 @@ def _read_execution(manager: Any, given: Given) -> Request | None:
     tool = validated.tool
     if not validated.args_valid or tool is None:
         return None  # its refusal has been recorded
-    return _request(validated.call, tool, validated.validated_args)
+    request = _request(validated.call, tool, validated.validated_args)
+    request.has_body = False  # a tool that fails is not one whose arguments did not fit
+    return request
 
 
 def _read_refusal(manager: Any, given: Given) -> Request:
@@ -62,6 +64,7 @@ def _read_toolset(toolset: Any, given: Given) -> Request:
     request = _request_in(given["ctx"], given["name"], _schema(given["tool"]))
     request.arguments = given["tool_args"]
     request.owners = (toolset,)
+    request.has_body = False
     return request
 
 
@@ -113,8 +116,8 @@ ADAPTER = Adapter(
     tested="2.68.0",
     entries=(
         Entry(place=f"{_MANAGER}._make_validation_failure", read=_read_refusal),
-        Entry(place=f"{_MANAGER}.execute_tool_call", read=_read_execution, own=_own, has_body=False),
-        Entry(place=f"{_FUNCTIONS}.call_tool", read=_read_toolset, own=_own, has_body=False),
+        Entry(place=f"{_MANAGER}.execute_tool_call", read=_read_execution, own=_own),
+        Entry(place=f"{_FUNCTIONS}.call_tool", read=_read_toolset, own=_own),
         Entry(
             place="pydantic_ai._function_schema:FunctionSchema.call",
             role="body",

@@ -92,7 +92,7 @@ def _own(error: BaseException) -> BaseException:
     return error
 
 
-def _unpack(result: Any) -> Any:
+def _output(result: Any) -> Any:
     """Return the value that the agent's own types (a text, an image) stand for."""
     for base in type(result).__mro__:
         if class_vars(base).get("__module__") == "smolagents.agent_types" and base.__name__ == "AgentType":
@@ -111,7 +111,7 @@ ADAPTER = Adapter(
     entries=(
         Entry(place=f"{_AGENTS}:ToolCallingAgent.process_tool_calls", read=_note_requests),
         Entry(place=f"{_AGENTS}:ToolCallingAgent.execute_tool_call", read=_read_request, own=_own),
-        Entry(place="smolagents.tools:Tool.__call__", role="body", read=_read_tool, unpack=_unpack),
+        Entry(place="smolagents.tools:Tool.__call__", role="body", read=_read_tool, output=_output),
         Entry(place=f"{_AGENTS}:MultiStepAgent.__call__", role="body", read=_read_agent),
     ),
     tools=("smolagents.tools:Tool", f"{_AGENTS}:MultiStepAgent"),

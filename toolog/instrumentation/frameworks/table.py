@@ -48,6 +48,7 @@ class Request:
     args: arguments by position (after those the framework injects), bound to ``function``.
     injected: names of parameters that the framework fills beside the model's arguments.
     known: False when the framework has no tool of this name.
+    has_body: whether a body (or a note) sees this tool run; only then can a request be told to be refused.
     remote: the name that the same tool has on another side (an MCP server's own name for it).
     type: ``function``, or ``extension`` for a tool that another program runs.
     carrier: the context that came with the request (``traceparent``), when that came over a wire.
@@ -65,6 +66,7 @@ class Request:
     args: tuple[Any, ...] = ()
     injected: frozenset[str] = frozenset()
     known: bool = True
+    has_body: bool = True
     remote: str | None = None
     type: str = "function"
     carrier: Mapping[str, Any] | None = None
@@ -108,10 +110,8 @@ class Entry:
     send: for a request that goes over a wire.
     note: for the role ``note``; ``after`` for the role of that name.
     own: what the tool itself raised, behind an exception that this layer raises (default: that).
-    unpack: the tool's own result, in what this layer returns (default: that).
-    rejects: whether an exception out of a body says that the arguments did not fit, so the tool was not run.
+    output: the tool's own result, in what this layer returns (default: that).
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
-    has_body: whether some body entry sees the tool run; only then can a request be told to be refused.
     """
 
     place: str
@@ -122,10 +122,8 @@ class Entry:
     note: Note | None = None
     after: After | None = None
     own: Callable[[BaseException], BaseException] | None = None
-    unpack: Callable[[Any], Any] | None = None
-    rejects: Callable[[BaseException], bool] | None = None
+    output: Callable[[Any], Any] | None = None
     opens: bool = True
-    has_body: bool = True
 
     @property
     def is_body(self) -> bool:
