@@ -20,7 +20,9 @@ from toolog.errors import ConfigError, nearest
 from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.kinds import class_vars, is_class, mro, root_package
 
-MODULES = ("anthropic", "langchain", "llm", "pydantic_ai", "smolagents")
+MODULES = (
+    "anthropic", "autogen", "langchain", "llm", "pydantic_ai", "smolagents",
+)  # fmt: skip
 """The modules of this package that hold a table."""
 
 EVERYTHING = "frameworks"
