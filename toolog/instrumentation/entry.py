@@ -23,6 +23,7 @@ from toolog.instrumentation.frameworks.install import (
     sort_by_adapter,
 )
 from toolog.instrumentation.frameworks.table import Adapter
+from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
 from toolog.instrumentation.kinds import (
     module_of,
@@ -84,6 +85,7 @@ class Instrumentation:
         self._constructors: dict[int, Spot] = {}
         self._adopted: weakref.WeakSet[Spot] = weakref.WeakSet()
         self._hooks: list[Hook] = []
+        self._toolboxes: list[Toolboxes] = []
         self._classes: dict[int, ToolClass] = {}
         self._watched: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
@@ -111,7 +113,11 @@ class Instrumentation:
         at."""
         for adapter, pointed_at in sort_by_adapter(values, self._adapter):
             gates = None if pointed_at is None else gates_of(adapter, pointed_at)
-            held = claim(adapter, Claim(self, self._choice, self._name, gates))
+            wish = Claim(self, self._choice, self._name, gates)
+            held = claim(adapter, wish)
+            boxes = Toolboxes(adapter, wish, pointed_at, self._take_adopted)
+            self._toolboxes.append(boxes)
+            boxes.open()
             self.skipped += [Skipped(name, reason) for name, reason in held.complaints()]
             self.adapted[adapter.name] = held
             self.wrapped += [name for name in names_of(adapter, pointed_at) if name not in self.wrapped]
@@ -167,6 +173,9 @@ class Instrumentation:
                     self._wrap_constructor(base, item, spots)
         return fresh
 
+    def _take_adopted(self, found: Found) -> None:
+        self._take(found, 1, self._adopted)
+
     def _wrap_constructor(self, cls: type, item: ToolClass, spots: Any) -> None:
         made = grant_constructor(self, cls, item.package, item.nested, self._is_tool_class)
         if made is None:
@@ -212,6 +221,8 @@ class Instrumentation:
             imports.forget(self._imported)
             for hook in self._hooks:
                 hook.remove(self)
+            for boxes in self._toolboxes:
+                boxes.close()
             spots = [*self._spots.values(), *self._adopted]
             for place in [*release(self, spots), *disclaim(self)]:
                 self.skipped.append(Skipped(place, "patched over by somebody else, so left as it is now"))
@@ -225,6 +236,7 @@ class Instrumentation:
             self._spots.clear()
             self._constructors.clear()
             self._hooks.clear()
+            self._toolboxes.clear()
             self._classes.clear()
             self.waiting.clear()
             if not _active:

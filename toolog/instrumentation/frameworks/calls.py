@@ -57,6 +57,8 @@ class FrameworkCall(Call):
     """What went wrong before or around the tool, as a note told it."""
     failure: BaseException | str | None = None
     """Why a result is a failure all the same."""
+    refused: str | None = None
+    """The status of a call that a layer refused."""
     verdict: tuple[str, str] | None = None
     """Event and status, where a layer says what an exception means."""
     packed_output: bytes | None = None
@@ -133,6 +135,7 @@ class FrameworkCall(Call):
         self._close_try()
         self.claimed = self.over = False
         self.own_error = self.noted = self.failure = self.packed_output = self.output_cuts = None
+        self.refused = self.verdict = None
         self.entered = set()
 
     def _close_try(self) -> None:
@@ -166,16 +169,22 @@ class FrameworkCall(Call):
             return proxy(heir, result)
         try:
             self.look_at(result, entry)
-            if self.packed_output is None:
+            if entry.output is None:
                 self.packed_output, self.output_cuts = pack_cut(result, "output")
         except Exception as trouble:
             contain("adapter", trouble)
         return result
 
-    def tool_raised(self, error: BaseException) -> None:
-        """Note what the tool raised."""
+    def tool_raised(self, error: BaseException, entry: Entry | None = None) -> None:
+        """Note what the tool raised; or that it was not entered, since the arguments did not fit."""
         self.muted = max(self.muted, 0)
         self.over = True
+        error = error if entry is None else entry.behind(error)
+        if is_misfit(error, self.function):
+            self.claimed = False
+            self.refused = "validation_error"
+            self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
+            self.texts = None
         if self.own_error is None:
             self.own_error = error
 
@@ -236,6 +245,9 @@ class FrameworkCall(Call):
             own = None  # given up by a layer further out, which says why
         if own is None and not self.claimed and self.noted is not None:
             own = self.noted
+        if own is None and error is not None:
+            behind = self.entry.behind(error)
+            own = None if behind is error else behind
         if own is not None:
             self._wrap(own, error)
             event, status = self._meaning(own) or self._refusal(own) or kind_of(own)
@@ -260,13 +272,15 @@ class FrameworkCall(Call):
     def _refusal(self, error: BaseException | None) -> tuple[str, str] | None:
         """Return event and status of a call that was refused: its tool never ran, and one would have seen
         it."""
-        told = isinstance(self.failure, Refusal)
-        if self.claimed or not (self.request.has_body or told or not self.request.known):
-            return None
-        if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
-            return None
+        if self.refused is None:
+            told = isinstance(self.failure, Refusal)
+            if self.claimed or not (self.request.has_body or told or not self.request.known):
+                return None
+            if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
+                return None
+            self.refused = "validation_error" if self.request.known else "unknown_tool"
         self.add(phase="validation")
-        return "tool_call_rejected", "validation_error" if self.request.known else "unknown_tool"
+        return "tool_call_rejected", self.refused
 
     def _wrap(self, own: BaseException, outer: BaseException | None) -> None:
         """Name in the chain what a layer further out made of the tool's own exception."""
@@ -290,6 +304,24 @@ def current_call() -> FrameworkCall | None:
     """Return the framework's call that the running code is in, unless that is over."""
     call = enclosing(current.get())
     return call if isinstance(call, FrameworkCall) and not call.ended else None
+
+
+def is_misfit(error: BaseException, function: Any) -> bool:
+    """Whether an exception says that the arguments did not fit a function, so that none of its code ran: from
+    Python's own binding, or from pydantic's validation of the call."""
+    if type(function) is not FunctionType:
+        return False
+    if type(error) is TypeError:
+        fits = not str(error).startswith(f"{function.__qualname__}() ")
+    elif type(error).__name__ == "ValidationError" and type(error).__module__.startswith("pydantic_core"):
+        fits = getattr(error, "title", None) != function.__name__
+    else:
+        return False
+    trace = error.__traceback__
+    while trace is not None and not fits:
+        fits = trace.tb_frame.f_code is function.__code__
+        trace = trace.tb_next
+    return not fits
 
 
 def _is_cancelled(error: BaseException) -> bool:

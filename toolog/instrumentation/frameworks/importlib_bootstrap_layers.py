@@ -6,6 +6,7 @@ As with every wrapper of ours: the very same result and exception pass through, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from threading import get_ident
 from time import perf_counter_ns, time_ns
 from types import CoroutineType
@@ -31,6 +32,7 @@ from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy
 from toolog.instrumentation.streams import follow
 from toolog.snapshot import pack_cut
 
+ANYTHING = signature(lambda *args, **kwargs: None)
 _SPAN = slice(36, 52)  # of a traceparent
 
 
@@ -49,6 +51,8 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
         return _make_note(entry, arguments)
     if entry.role == "refuse":
         return _make_refusal(claims, entry, arguments)
+    if entry.role == "after":
+        return _make_after(claims, entry, arguments)
     key = (place, attribute)
 
     def toolog_layer(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
@@ -56,7 +60,9 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
         opened = False
         try:
             request = entry.read(instance, arguments.named(args, kwargs)) if entry.read else None
-            if request is not None:
+            if request is not None and request.refusal is not None:
+                _refuse(claims, entry, request)
+            elif request is not None:
                 call, opened = _meet(claims, entry, request, key)
         except CallDepthExceeded:
             raise
@@ -68,7 +74,7 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
             args, kwargs = _address(call, entry, arguments, args, kwargs)
         if opened:
             return _run(call, entry, wrapped, args, kwargs)
-        if entry.role == "body" or claims.adapter.family != call.adapter.family:
+        if entry.is_body or claims.adapter.family != call.adapter.family:
             return _run_inside(call, entry, BodyProxy, wrapped, args, kwargs)
         return _run_inside(call, entry, InsideProxy, wrapped, args, kwargs)
 
@@ -91,7 +97,7 @@ def _meet(
         if call.over and call.is_same(request):
             call.retry()
         if not call.claimed and call.is_same(request):
-            if entry.role == "body" or claims.adapter.family != call.adapter.family:
+            if entry.is_body or claims.adapter.family != call.adapter.family:
                 call.entered.add(key)
                 call.enter(request)
                 return call, False
@@ -102,7 +108,7 @@ def _meet(
         elif call.claimed and call.is_same(request) and key not in call.entered:
             call.entered.add(key)  # super(), the sync method behind the async one
             return None, False
-    called = claims.called(request) if request.name else None
+    called = claims.called(request) if request.name and entry.opens else None
     if called is None:
         return None, False
     return _open(claims.adapter, entry, request, called, key)
@@ -133,7 +139,7 @@ def _open(
     call.wall = time_ns()
     call.entered.add(key)
     call.opener = key
-    if entry.role == "body":
+    if entry.is_body:
         call.enter(request)
     else:
         call.input, call.cuts = pack_cut(raw_arguments(request), "input")
@@ -141,6 +147,23 @@ def _open(
     prepare(call)
     call.started = perf_counter_ns()
     return call, True
+
+
+def _refuse(claims: Claims, entry: Entry, request: Request) -> None:
+    """Record a request that a framework refused."""
+    scope = current.get()
+    called = None if scope is not None and scope.muted == get_ident() else claims.called(request)
+    if called is None:
+        return
+    call, _ = _open(claims.adapter, entry, request, called, (0, ""))
+    if call is None:
+        return
+    call.refused = request.status or ("validation_error" if request.known else "unknown_tool")
+    if isinstance(request.refusal, BaseException):
+        fail(call, request.refusal)
+    else:
+        call.failure = request.refusal
+        succeed(call, None, perf_counter_ns() - call.started)
 
 
 def _address(
@@ -163,14 +186,13 @@ def _address(
 
 def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run the layer that opened a call; the record ends with it."""
-    body = entry.role == "body"
     token = push(call)
     try:
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            if body:
-                call.tool_raised(error)
+            if entry.is_body:
+                call.tool_raised(error, entry)
             fail(call, error)
             raise
         duration = perf_counter_ns() - call.started
@@ -199,7 +221,7 @@ def _run_inside(
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            proxy.raised(call, error)
+            proxy.raised(call, error, entry)
             raise
         if type(result) is CoroutineType:
             return proxy(call, result, entry)
@@ -225,10 +247,10 @@ class InsideProxy(CoroutineProxy):
         return result
 
     @staticmethod
-    def raised(call: FrameworkCall, error: BaseException) -> None:
+    def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
         """Tell the call what the layer raised."""
         if isinstance(error, Exception):
-            call.note_error(error)
+            call.note_error(entry.behind(error))
 
     def _toolog_begin(self) -> Any:
         scope = current.get()
@@ -241,7 +263,7 @@ class InsideProxy(CoroutineProxy):
         if type(error) is StopIteration:
             error.value = self.returned(call, error.value, self._toolog_entry)
         else:
-            self.raised(call, error)
+            self.raised(call, error, self._toolog_entry)
 
     def __next__(self) -> Any:
         return self._toolog_step(self._toolog_inner.send, None)
@@ -265,9 +287,9 @@ class BodyProxy(InsideProxy):
         return call.tool_returned(result, entry)
 
     @staticmethod
-    def raised(call: FrameworkCall, error: BaseException) -> None:
+    def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
         """Tell the call what the tool raised."""
-        call.tool_raised(error)
+        call.tool_raised(error, entry)
 
 
 def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
@@ -309,6 +331,47 @@ def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
         return result
 
     return toolog_note
+
+
+def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
+    def look(instance: Any, given: dict[str, Any], result: Any) -> None:
+        try:
+            for request in entry.after(instance, given, result) if entry.after else ():
+                _refuse(claims, entry, request)
+        except Exception as trouble:
+            contain("adapter", trouble)
+
+    async def toolog_later(instance: Any, given: dict[str, Any], answer: Any) -> Any:
+        result = await answer
+        look(instance, given, result)
+        return result
+
+    def toolog_after(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        result = wrapped(*args, **kwargs)
+        try:
+            given = arguments.named(args, kwargs)
+        except Exception as trouble:
+            contain("adapter", trouble)
+            return result
+        if type(result) is CoroutineType:
+            return toolog_later(instance, given, result)
+        look(instance, given, result)
+        return result
+
+    return toolog_after
+
+
+def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Callable[[Any], Wrapper]:
+    """Return what gives the wrapper for the function in a field of an object."""
+    layer = make_layer(claims, entry, Arguments(ANYTHING), place, attribute)
+
+    def wrapper_for(owner: Any) -> Wrapper:
+        def toolog_field(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
+            return layer(wrapped, owner, args, kwargs)
+
+        return toolog_field
+
+    return wrapper_for
 
 
 for _proxy in (BodyProxy, InsideProxy):

@@ -19,7 +19,8 @@ from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.discover import Tool
 from toolog.instrumentation.frameworks import adapter_of, installed_version, is_loaded, is_older
 from toolog.instrumentation.frameworks.calls import unwrap_function
-from toolog.instrumentation.frameworks.importlib_bootstrap_layers import make_layer
+from toolog.instrumentation.frameworks.fields import Field
+from toolog.instrumentation.frameworks.importlib_bootstrap_layers import make_field, make_layer
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
@@ -47,7 +48,10 @@ class Claim:
             if value is not None
         ):
             return None
-        name = request.name
+        return self.called_by_name(request.name)
+
+    def called_by_name(self, name: str) -> str | None:
+        """Return what the records call a tool that the model knows by this name, None when it is left out."""
         if name not in self._answers:
             if len(self._answers) > 10_000:  # names that a model invented
                 self._answers.clear()
@@ -94,6 +98,15 @@ class Layer:
         return now is self.raw
 
 
+class FieldLayer(Layer):
+    """A place that is a field of objects, not a method: see `fields`."""
+
+    def place(self, wrapper: Any) -> None:
+        """Put a descriptor at the place, in the class of the objects."""
+        self.placed = Field(self.attribute, self.raw, wrapper, self._switch, self)
+        put(self.holder, self.attribute, self.placed)
+
+
 class Installed:
     """A table in force."""
 
@@ -127,7 +140,7 @@ class Installed:
                 f"{adapter.distribution} {version} is older than {adapter.minimum}, the oldest that the "
                 "adapter knows",
             )
-        requests = {entry.place for entry in adapter.entries if entry.role in ("request", "body")}
+        requests = {entry.place for entry in adapter.entries if entry.role in ("request", "body", "field")}
         if requests and requests <= set(self.missing):
             yield adapter.name, "none of the places where its calls pass is in this version"
 
@@ -187,6 +200,8 @@ class Installed:
 
     def _place(self, holder: Any, attribute: str, entry: Entry) -> list[Layer]:
         raw = namespace(holder)[attribute]
+        if entry.role == "field":
+            return self._place_field(holder, attribute, raw, entry)
         kind = kind_of(raw)
         mark = getattr(raw, "__toolog__", None) if kind is not None else None
         if kind is None or (isinstance(mark, Layer) and mark in self.layers):
@@ -202,6 +217,14 @@ class Installed:
         except TypeError:
             self.missing.append(entry.place)
             return []
+        self.layers.append(layer)
+        return [layer]
+
+    def _place_field(self, holder: Any, attribute: str, raw: Any, entry: Entry) -> list[Layer]:
+        if type(raw) is Field:
+            return []
+        layer = FieldLayer(holder, attribute, raw)
+        layer.place(make_field(self, entry, id(holder), attribute))
         self.layers.append(layer)
         return [layer]
 

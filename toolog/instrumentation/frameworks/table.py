@@ -10,8 +10,11 @@ and how to read the facts there as a `Request`:
               the tool's own. Fills in the record that a request opened; opens one itself when called alone.
     note      what tells something about the call in flight on the way (an exception that becomes a text).
               Never opens a record.
-    refuse    where the framework finds that the model asked for a tool that it has not, when no request is
-              made of that.
+    field     a body that is no method, but a field of an object which holds the function: reading it gives
+              the function with our wrapper around it.
+    refuse    where the framework will find that the model asked for a tool that it has not, and makes no
+              request of that: its arguments tell.
+    after     what answered requests without calling a tool (there is none of that name): its result tells.
 
 A request whose body was never reached and which failed was refused: bad arguments, or an unknown tool. So a
 table has a body wherever the framework lets one see it.
@@ -21,7 +24,7 @@ Nothing here imports a framework: an entry names its place by text and is hooked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +55,8 @@ class Request:
     remote: the name that the same tool has on another side (an MCP server's own name for it).
     type: ``function``, or ``extension`` for a tool that another program runs.
     carrier: the context that came with the request (``traceparent``), when that came over a wire.
+    refusal: why this request is not going to be a call: it is recorded as rejected at once.
+    status: the status of a refusal, where it is neither bad arguments nor an unknown tool.
     """
 
     name: str
@@ -68,6 +73,8 @@ class Request:
     remote: str | None = None
     type: str = "function"
     carrier: Mapping[str, Any] | None = None
+    refusal: BaseException | str | None = None
+    status: str | None = None
 
 
 Read = Callable[[Any, Given], Request | None]
@@ -98,20 +105,26 @@ Note = Callable[[Any, Any, Given, Any], None]
 arguments, the result."""
 
 
+After = Callable[[Any, Given, Any], Iterable[Request]]
+"""Told the object, the arguments and the result of what answered requests; gives those that it refused."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One method or function of a framework that tool calls pass; see the module's text.
 
     place: ``"package.module:Class.method"`` or ``"package.module:function"``. Methods of the same name in
         subclasses are entries, too.
-    role: ``request``, ``body``, ``note`` or ``refuse``.
-    read: needed for a request and a body.
+    role: ``request``, ``body``, ``field``, ``note``, ``refuse`` or ``after``.
+    read: needed for a request, a body and a field (whose arguments are given as ``args`` and ``kwargs``).
     judge: when a result that came back is a failure all the same.
     meaning: what an exception means as event and status, where its type does not tell.
-    output: gives the tool's result out of what came back, where that is a wrapping; of a request inside
-        another, says that what it returns is the tool's own.
+    output: gives the tool's own result out of what this layer returns (default: that itself); of a request
+        inside another, says that what it returns holds the tool's own.
+    own: gives what the tool itself raised, behind an exception that this layer raises (default: that).
+    opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
     send: for a request that goes over a wire.
-    note: for the role ``note``.
+    note, after: for the roles of those names.
     refuse: for the role ``refuse``: gives the calls that will be refused.
     """
 
@@ -123,7 +136,19 @@ class Entry:
     output: Callable[[Any], Any] | None = None
     send: Send | None = None
     note: Note | None = None
+    after: After | None = None
     refuse: Callable[[Any, Given], list[Request]] | None = None
+    own: Callable[[BaseException], BaseException] | None = None
+    opens: bool = True
+
+    @property
+    def is_body(self) -> bool:
+        """Whether the tool itself runs here."""
+        return self.role in ("body", "field")
+
+    def behind(self, error: BaseException) -> BaseException:
+        """Return the tool's own exception behind one that this layer raised."""
+        return error if self.own is None else self.own(error)
 
     @property
     def module(self) -> str:
@@ -134,6 +159,20 @@ class Entry:
     def path(self) -> str:
         """The path inside the module."""
         return self.place.partition(":")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """A class of a framework whose public methods are tools, in the classes that users derive from it.
+
+    place: ``"package.module:Class"``.
+    name: what the model calls a method, given the class and the attribute.
+    leave_out: public methods that are no tools (what the framework itself asks of a toolbox).
+    """
+
+    place: str
+    name: Callable[[type, str], str]
+    leave_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +187,7 @@ class Adapter:
         object of these goes through this adapter without being told.
     family: tables of one family speak of the same calls (fastmcp serves by mcp); by default the name.
     expand: gives the objects that stand for such an object in the requests (default: it itself).
+    toolbox: its class of toolboxes, if it has one.
     recorded, not_recorded: for the reference page, what a user should know.
     """
 
@@ -161,6 +201,7 @@ class Adapter:
     family: str = ""
     tools: tuple[str, ...] = ()
     expand: Callable[[Any], tuple[Any, ...]] | None = None
+    toolbox: Toolbox | None = None
     recorded: str = ""
     not_recorded: str = ""
     modules: frozenset[str] = field(init=False)
