@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
+from tests.frameworks.contract import Contract, Transcript, Turn, need
 
 need("langchain_core", "langgraph.prebuilt")
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel  # noqa: E402
 from langchain_core.messages import AIMessage, HumanMessage  # noqa: E402
-from langchain_core.tools import BaseTool, StructuredTool, ToolException  # noqa: E402
+from langchain_core.tools import BaseTool, StructuredTool  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
 from langgraph.prebuilt import ToolNode, tools_condition  # noqa: E402
 

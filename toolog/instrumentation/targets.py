@@ -111,8 +111,8 @@ def _resolve_name(name: str) -> list[Target]:
         guess = nearest(name, frameworks.known_names())
         hint = f"; did you mean {guess!r}?" if guess else ""
         raise ConfigError(
-            f"cannot instrument {name!r}: neither a dotted name nor a framework with an adapter{hint}; instrument "
-            f"takes {ACCEPTED}"
+            f"cannot instrument {name!r}: neither a dotted name nor a framework with an adapter{hint}; "
+            f"instrument takes {ACCEPTED}"
         )
     found = find_dotted(path)
     if found is not None:

@@ -23,7 +23,7 @@ from toolog.counters import contain
 from toolog.faults import describe_error
 from toolog.instances import identify
 from toolog.instrumentation.endings import kind_of
-from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Refusal, Request
 from toolog.instrumentation.kinds import is_class, module_of, root_package, unwrap
 from toolog.instrumentation.patch import version_of
 from toolog.instrumentation.stream_record import PROXIES
@@ -58,7 +58,9 @@ class FrameworkCall(Call):
     failure: BaseException | str | None = None
     """Why a result is a failure all the same."""
     refused: str | None = None
-    """The status of a call that a layer refused."""
+    """The status of a call that is known to have been refused."""
+    verdict: tuple[str, str] | None = None
+    """Event and status, where a layer says what an exception means."""
     packed_output: bytes | None = None
     output_cuts: dict[str, Any] | None = None
 
@@ -69,6 +71,7 @@ class FrameworkCall(Call):
         self.request = request
         self.function = unwrap_function(request.function)
         self.entered: set[tuple[int, str]] = set()
+        self.opener: tuple[int, str] | None = None
         self.tries: list[dict[str, Any]] = []
         self.tried = (0, 0)
         # Never None: the short ways of recording are for calls that need no judgement.
@@ -81,6 +84,8 @@ class FrameworkCall(Call):
         mine = self.request
         if mine.tool is not None and request.tool is not None and type(mine.tool) is type(request.tool):
             return mine.tool is request.tool
+        if not request.name:
+            return True
         names = {mine.name, mine.remote} - {None}
         return request.name in names or request.remote in names
 
@@ -92,8 +97,11 @@ class FrameworkCall(Call):
                 setattr(mine, field, getattr(request, field))
         mine.injected |= request.injected
         mine.has_body |= request.has_body
+        mine.known &= request.known
         if self.function is None:
             self.function = unwrap_function(request.function)
+        if self.instance is None:
+            self.instance = instance_of(mine)
         if mine.call_id is not None and self.extra is not None:
             self.extra.setdefault("tool_call_id", str(mine.call_id))
 
@@ -108,8 +116,7 @@ class FrameworkCall(Call):
 
     def take_input(self, request: Request) -> None:
         """Snapshot the arguments, by name."""
-        function = request.function if request.function is not None else self.request.function
-        self.input, cuts = pack_cut(name_arguments(request, function), "input")
+        self.input, cuts = pack_cut(name_arguments(request, request.function), "input")
         self.cuts, self.texts = cuts, None
 
     def yields_to(self, plan: Plan) -> bool:
@@ -127,7 +134,9 @@ class FrameworkCall(Call):
         """Note that the framework runs the tool once more for the same request."""
         self._close_try()
         self.claimed = self.over = False
-        self.own_error = self.noted = self.failure = self.packed_output = self.output_cuts = None
+        self.own_error = self.noted = self.failure = self.refused = self.packed_output = self.output_cuts = (
+            None
+        )
         self.entered = set()
 
     def _close_try(self) -> None:
@@ -160,17 +169,17 @@ class FrameworkCall(Call):
             self.ended = True
             return proxy(heir, result)
         try:
-            self._judge(result)
-            self._take_output(result, entry)
+            self.look_at(result, entry)
+            if self.packed_output is None:
+                self.packed_output, self.output_cuts = pack_cut(result, "output")
         except Exception as trouble:
             contain("adapter", trouble)
         return result
 
-    def tool_raised(self, error: BaseException, entry: Entry) -> None:
+    def tool_raised(self, error: BaseException) -> None:
         """Note what the tool raised; or that it was not entered, since the arguments did not fit."""
         self.muted = max(self.muted, 0)
         self.over = True
-        error = entry.behind(error)
         if is_misfit(error, self.function):
             self.claimed = False
             self.refused = "validation_error"
@@ -184,30 +193,37 @@ class FrameworkCall(Call):
         if self.noted is None:
             self.noted = error
 
-    def heed_inside(self, result: Any) -> None:
-        """Let the table judge what a layer further in returned."""
+    def note_error(self, error: BaseException) -> None:
+        """Note an exception that the framework makes something else of: the tool's own, if that runs."""
+        if self.claimed:
+            self.tool_raised(error)
+        else:
+            self.note(error)
+
+    def time_out(self, error: BaseException) -> None:
+        """Note that the framework gave the tool up because it took too long."""
+        self.verdict = "tool_call_failed", "timeout"
+        self.own_error = error
+
+    def passed(self, result: Any, entry: Entry) -> None:
+        """Note what a request inside this one returned."""
         try:
-            self._judge(result)
+            self.look_at(result, entry)
         except Exception as trouble:
             contain("adapter", trouble)
 
     # -- the request's end
 
     def heed(self, result: Any) -> None:
-        """Look at what the layer that opened the call returned."""
-        self._judge(result)
-        if self.packed_output is None and self.entry.output is not None:
-            self._take_output(result, self.entry)
+        """Let the table judge what the request returned."""
+        self.look_at(result, self.entry)
 
-    def _judge(self, result: Any) -> None:
-        """Let the table judge a result: it may be a failure that was returned."""
-        judge = self.entry.judge
-        if judge is not None and self.failure is None:
-            self.failure = judge(result)
-
-    def _take_output(self, result: Any, entry: Entry) -> None:
-        own = result if entry.output is None else entry.output(result)
-        self.packed_output, self.output_cuts = pack_cut(own, "output")
+    def look_at(self, result: Any, entry: Entry) -> None:
+        """Let a layer judge its result: it may be a failure that was returned, or wrapped in something."""
+        if entry.judge is not None and self.failure is None:
+            self.failure = entry.judge(result)
+        if entry.output is not None and self.packed_output is None:
+            self.packed_output, self.output_cuts = pack_cut(entry.output(result), "output")
 
     def settle(
         self,
@@ -234,32 +250,33 @@ class FrameworkCall(Call):
             own = None if behind is error else behind
         if own is not None:
             self._wrap(own, error)
-            event, status = kind_of(own)
-            error = own
-            if not self.claimed and self._can_refuse():
-                event, status = self._refusal()
-            return event, status, None, None, error
+            event, status = self._meaning(own) or self._refusal(own) or kind_of(own)
+            return event, status, None, None, own
         if error is not None:
-            if not self.claimed and self._is_refused(error):
-                event, status = self._refusal()
+            event, status = self._meaning(error) or self._refusal(error) or (event, status)
             return event, status, output, cuts, error
         if self.failure is not None:
-            event, status = "tool_call_failed", "execution_error"
-            if not self.claimed and self._can_refuse():
-                event, status = self._refusal()
+            event, status = self._refusal(None) or ("tool_call_failed", "execution_error")
             if isinstance(self.failure, BaseException):
                 return event, status, output, cuts, self.failure
             self.add(error={"type": "ToolError", "message": str(self.failure), "stack": ""})
             return event, status, output, cuts, None
         return event, status, output, cuts, error
 
-    def _can_refuse(self) -> bool:
-        return self.refused is not None or not self.request.known or self.request.has_body
+    def _meaning(self, error: BaseException) -> tuple[str, str] | None:
+        """Return event and status, where a layer or the table says what an exception means."""
+        if self.verdict is None and self.entry.meaning is not None:
+            self.verdict = self.entry.meaning(error)
+        return self.verdict
 
-    def _is_refused(self, error: BaseException) -> bool:
-        return self._can_refuse() and isinstance(error, Exception) and not isinstance(error, TimeoutError)
-
-    def _refusal(self) -> tuple[str, str]:
+    def _refusal(self, error: BaseException | None) -> tuple[str, str] | None:
+        """Return event and status of a call that was refused: its tool never ran, and one would have seen
+        it."""
+        told = self.refused is not None or isinstance(self.failure, Refusal)
+        if self.claimed or not (self.request.has_body or told or not self.request.known):
+            return None
+        if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
+            return None
         self.add(phase="validation")
         known = "validation_error" if self.request.known else "unknown_tool"
         return "tool_call_rejected", self.refused or known

@@ -49,6 +49,8 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
     """Return the wrapper for one place of an entry; ``place`` tells the namespace it stands in."""
     if entry.role == "note":
         return _make_note(entry, arguments)
+    if entry.role == "refuse":
+        return _make_refusal(claims, entry, arguments)
     if entry.role == "after":
         return _make_after(claims, entry, arguments)
     key = (place, attribute)
@@ -68,13 +70,13 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
             contain("adapter", trouble)
         if call is None:
             return wrapped(*args, **kwargs)
+        if entry.send is not None:
+            args, kwargs = _address(call, entry, arguments, args, kwargs)
         if opened:
-            if entry.send is not None:
-                args, kwargs = _address(call, entry, arguments, args, kwargs)
             return _run(call, entry, wrapped, args, kwargs)
-        if entry.is_body:
-            return _run_body(call, entry, wrapped, args, kwargs)
-        return _run_inside(call, wrapped, args, kwargs)
+        if entry.is_body or claims.adapter.family != call.adapter.family:
+            return _run_inside(call, entry, BodyProxy, wrapped, args, kwargs)
+        return _run_inside(call, entry, InsideProxy, wrapped, args, kwargs)
 
     return toolog_layer
 
@@ -87,34 +89,40 @@ def _meet(
     if scope is not None and scope.muted == get_ident():
         count("reentrant")
         return None, False
-    call = current_call() or _other_side(request)
+    call = current_call()
+    sender = _sender(request)
+    if sender is not None and (call is None or _sender(call.request) != sender):
+        call = _other_side(sender, request)  # what is current here is not what the request came from
     if call is not None:
         if call.over and call.is_same(request):
             call.retry()
         if not call.claimed and call.is_same(request):
-            if entry.is_body:
+            if entry.is_body or claims.adapter.family != call.adapter.family:
                 call.entered.add(key)
                 call.enter(request)
                 return call, False
-            if key not in call.entered:
+            if key != call.opener:
                 call.entered.add(key)
                 call.merge(request)
                 return call, False
         elif call.claimed and call.is_same(request) and key not in call.entered:
             call.entered.add(key)  # super(), the sync method behind the async one
             return None, False
-    called = claims.called(request) if entry.opens else None
+    called = claims.called(request) if request.name and entry.opens else None
     if called is None:
         return None, False
     return _open(claims.adapter, entry, request, called, key)
 
 
-def _other_side(request: Request) -> FrameworkCall | None:
-    """Return the call of this very process that a request came from over a wire, if it is one."""
+def _sender(request: Request) -> str | None:
+    """Return the ``traceparent`` that a request came with over a wire."""
     parent = (request.carrier or {}).get("traceparent")
-    if not isinstance(parent, str) or not in_flight:
-        return None
-    call = in_flight.get(parent[_SPAN].encode())
+    return parent if isinstance(parent, str) else None
+
+
+def _other_side(sender: str, request: Request) -> FrameworkCall | None:
+    """Return the call of this very process that a request came from over a wire, if it is one."""
+    call = in_flight.get(sender[_SPAN].encode())
     return call if call is not None and not call.ended and call.is_same(request) else None
 
 
@@ -125,11 +133,12 @@ def _open(
     if not wanted(plan):
         return None, False
     parent = current.get()
-    if request.carrier and "traceparent" in request.carrier:
+    if request.carrier and _sender(request) is not None:
         parent = attach(request.carrier)._make()
     call = FrameworkCall(plan, parent, adapter, entry, request)
     call.wall = time_ns()
     call.entered.add(key)
+    call.opener = key
     if entry.is_body:
         call.enter(request)
     else:
@@ -183,7 +192,7 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
             result = wrapped(*args, **kwargs)
         except BaseException as error:
             if entry.is_body:
-                call.tool_raised(error, entry)
+                call.tool_raised(entry.behind(error))
             fail(call, error)
             raise
         duration = perf_counter_ns() - call.started
@@ -198,44 +207,50 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
         pop(token)
 
 
-def _run_body(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Run the layer where the tool itself runs, inside the call that a request opened."""
+def _run_inside(
+    call: FrameworkCall,
+    entry: Entry,
+    proxy: type[InsideProxy],
+    wrapped: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+) -> Any:
+    """Run a layer inside the call that a request opened: the tool (`BodyProxy`), or another request."""
     token = None if enclosing(current.get()) is call else push(call)
     try:
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            call.tool_raised(error, entry)
+            proxy.raised(call, error, entry)
             raise
         if type(result) is CoroutineType:
-            return BodyProxy(call, result, entry)
-        return call.tool_returned(result, entry)
+            return proxy(call, result, entry)
+        return proxy.returned(call, result, entry)
     finally:
         if token is not None:
             pop(token)
 
 
-def _run_inside(call: FrameworkCall, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Run a request inside the request of the same call: only what it raises is of interest."""
-    try:
-        result = wrapped(*args, **kwargs)
-    except Exception as error:
-        call.note(error)
-        raise
-    if type(result) is CoroutineType:
-        return InsideProxy(call, result, call.entry)
-    call.heed_inside(result)
-    return result
-
-
-class BodyProxy(CoroutineProxy):
-    """The coroutine of an async tool, as its body gave it: tells the call how it ended."""
+class InsideProxy(CoroutineProxy):
+    """The coroutine of a request inside a request: tells the call how it ended."""
 
     __slots__ = ("_toolog_entry",)
 
     def __init__(self, call: FrameworkCall, inner: Any, entry: Entry) -> None:
         super().__init__(call, inner)
         self._toolog_entry = entry
+
+    @staticmethod
+    def returned(call: FrameworkCall, result: Any, entry: Entry) -> Any:
+        """Tell the call what the layer returned; give what is passed on."""
+        call.passed(result, entry)
+        return result
+
+    @staticmethod
+    def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
+        """Tell the call what the layer raised."""
+        if isinstance(error, Exception):
+            call.note_error(entry.behind(error))
 
     def _toolog_begin(self) -> Any:
         scope = current.get()
@@ -246,11 +261,9 @@ class BodyProxy(CoroutineProxy):
             return
         call: Any = self._toolog_call
         if type(error) is StopIteration:
-            value = call.tool_returned(error.value, self._toolog_entry)
-            if value is not error.value:
-                error.value = value
+            error.value = self.returned(call, error.value, self._toolog_entry)
         else:
-            call.tool_raised(error, self._toolog_entry)
+            self.raised(call, error, self._toolog_entry)
 
     def __next__(self) -> Any:
         return self._toolog_step(self._toolog_inner.send, None)
@@ -263,33 +276,47 @@ class BodyProxy(CoroutineProxy):
         """Let the original tell that it was never awaited."""
 
 
-class InsideProxy(BodyProxy):
-    """The coroutine of a request inside a request of the same call."""
+class BodyProxy(InsideProxy):
+    """The coroutine of an async tool itself, as its body gave it."""
 
     __slots__ = ()
 
-    def _toolog_raised(self, error: BaseException) -> None:
-        if self._toolog_inner.cr_frame is not None:
-            return
-        call: Any = self._toolog_call
-        if type(error) is StopIteration:
-            call.heed_inside(error.value)
-        elif isinstance(error, Exception):
-            call.note(error)
+    @staticmethod
+    def returned(call: FrameworkCall, result: Any, entry: Entry) -> Any:
+        """Tell the call what the tool returned; give what is passed on (a stream's proxy)."""
+        return call.tool_returned(result, entry)
+
+    @staticmethod
+    def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
+        """Tell the call what the tool raised."""
+        call.tool_raised(entry.behind(error))
 
 
-def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
-    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = wrapped(*args, **kwargs)
+def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
+    def toolog_refusal(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        refused: list[FrameworkCall] = []
         try:
-            call = current_call()
-            if call is not None and entry.note is not None:
-                entry.note(call, instance, arguments.named(args, kwargs), result)
+            requests = entry.refuse(instance, arguments.named(args, kwargs)) if entry.refuse else []
+            for request in requests:
+                request.known = False
+                called = claims.called(request)
+                call = None if called is None else _open(claims.adapter, entry, request, called, (0, ""))[0]
+                if call is not None:
+                    refused.append(call)
         except Exception as trouble:
             contain("adapter", trouble)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            for call in refused:
+                fail(call, error)
+            raise
+        for call in refused:
+            call.failure = f"there is no tool {call.request.name!r}"
+            succeed(call, None, perf_counter_ns() - call.started)
         return result
 
-    return toolog_note
+    return toolog_refusal
 
 
 def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
@@ -331,6 +358,20 @@ def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Call
         return toolog_field
 
     return wrapper_for
+
+
+def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
+    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        result = wrapped(*args, **kwargs)
+        try:
+            call = current_call()
+            if call is not None and entry.note is not None:
+                entry.note(call, instance, arguments.named(args, kwargs), result)
+        except Exception as trouble:
+            contain("adapter", trouble)
+        return result
+
+    return toolog_note
 
 
 for _proxy in (BodyProxy, InsideProxy):

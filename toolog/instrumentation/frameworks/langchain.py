@@ -119,7 +119,7 @@ def _judge(result: Any) -> str | None:
 
 
 def _note_error(call: Any, instance: Any, given: Given, result: Any) -> None:
-    call.note(given["e"])
+    call.note_error(given["e"])
 
 
 def _expand(value: Any) -> tuple[Any, ...]:
@@ -136,7 +136,7 @@ ADAPTER = Adapter(
     packages=("langchain_core", "langgraph", "langchain"),
     aliases=("langgraph",),
     minimum="0.3",
-    tested="1.8.4",
+    tested="1.8.3",
     entries=(
         Entry(place=f"{_NODE}:ToolNode._run_one", read=_read_node, judge=_judge),
         Entry(place=f"{_NODE}:ToolNode._arun_one", read=_read_node, judge=_judge),

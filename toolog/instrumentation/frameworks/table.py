@@ -12,7 +12,9 @@ and how to read the facts there as a `Request`:
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
               the function with our wrapper around it.
-    after     what answered requests without calling a tool (there is none of that name): its result tells.
+    refuse    where the framework finds that the model asked for a tool that it has not, when no request is
+              made of that.
+    after     the same, where only the answer tells what was refused.
 
 A request whose body was never reached and which failed was refused: bad arguments, or an unknown tool. So a
 table has a body wherever the framework lets one see it.
@@ -36,7 +38,8 @@ Given = dict[str, Any]
 class Request:
     """What one layer of a framework knows of a call.
 
-    name: what the model calls the tool.
+    name: what the model calls the tool. Empty where a layer does not know: it then speaks of the call in
+        flight, and opens none.
     call_id: the model's id for its request.
     description: what the model is told about the tool.
     tool: the object that the framework calls a tool. Its class and state are the tool instance, it tells
@@ -78,8 +81,16 @@ Read = Callable[[Any, Given], Request | None]
 """Reads the facts of a call: the object that the entry's method acts on, and the arguments. None: no tool
 call after all. Must run none of the application's code."""
 
+
+class Refusal(str):
+    """A judge's text about a result that says: the arguments were refused, the tool never ran."""
+
+    __slots__ = ()
+
+
 Judge = Callable[[Any], "BaseException | str | None"]
-"""Tells of a result that it is a failure: the exception, or the text that says why. None: it is a success."""
+"""Tells of a result that it is a failure: the exception, or the text that says why (a `Refusal`, where that
+is what the text tells). None: it is a success."""
 
 Positional = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -104,13 +115,16 @@ class Entry:
 
     place: ``"package.module:Class.method"`` or ``"package.module:function"``. Methods of the same name in
         subclasses are entries, too.
-    role: ``request``, ``body``, ``note``, ``field`` or ``after``.
+    role: ``request``, ``body``, ``note``, ``field``, ``refuse`` or ``after``.
     read: needed for a request, a body and a field (whose arguments are given as ``args`` and ``kwargs``).
     judge: when a result that came back is a failure all the same.
+    meaning: what an exception means as event and status, where its type does not tell.
+    output: gives the tool's result out of what came back, where that is a wrapping; of a request inside
+        another, says that what it returns is the tool's own.
     send: for a request that goes over a wire.
-    note: for the role ``note``; ``after`` for the role of that name.
+    note: for the role ``note``.
+    refuse: for the role ``refuse``: gives the calls that will be refused; ``after`` for that role.
     own: what the tool itself raised, behind an exception that this layer raises (default: that).
-    output: the tool's own result, in what this layer returns (default: that).
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
     """
 
@@ -118,11 +132,13 @@ class Entry:
     role: str = "request"
     read: Read | None = None
     judge: Judge | None = None
+    meaning: Callable[[BaseException], tuple[str, str] | None] | None = None
+    output: Callable[[Any], Any] | None = None
     send: Send | None = None
     note: Note | None = None
+    refuse: Callable[[Any, Given], list[Request]] | None = None
     after: After | None = None
     own: Callable[[BaseException], BaseException] | None = None
-    output: Callable[[Any], Any] | None = None
     opens: bool = True
 
     @property
@@ -169,6 +185,7 @@ class Adapter:
     entries: where its calls pass.
     tools: places of the classes whose instances and subclasses are its tools, or own tools: a user's class or
         object of these goes through this adapter without being told.
+    family: tables of one family speak of the same calls (fastmcp serves by mcp); by default the name.
     expand: gives the objects that stand for such an object in the requests (default: it itself).
     toolbox: its class of toolboxes, if it has one.
     recorded, not_recorded: for the reference page, what a user should know.
@@ -181,6 +198,7 @@ class Adapter:
     tested: str
     entries: tuple[Entry, ...]
     aliases: tuple[str, ...] = ()
+    family: str = ""
     tools: tuple[str, ...] = ()
     expand: Callable[[Any], tuple[Any, ...]] | None = None
     toolbox: Toolbox | None = None
@@ -190,3 +208,4 @@ class Adapter:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "modules", frozenset(entry.module for entry in self.entries))
+        object.__setattr__(self, "family", self.family or self.name)
