@@ -55,6 +55,8 @@ class FrameworkCall(Call):
     """What the tool raised."""
     noted: BaseException | None = None
     """What went wrong before or around the tool, as a note told it."""
+    suspected: BaseException | None = None
+    """An exception that the framework told of, which may be what a result is a failure for."""
     failure: BaseException | str | None = None
     """Why a result is a failure all the same."""
     refused: str | None = None
@@ -181,10 +183,7 @@ class FrameworkCall(Call):
         self.over = True
         error = error if entry is None else entry.behind(error)
         if is_misfit(error, self.function):
-            self.claimed = False
-            self.refused = "validation_error"
-            self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
-            self.texts = None
+            self._misfit()
         if self.own_error is None:
             self.own_error = error
 
@@ -199,6 +198,10 @@ class FrameworkCall(Call):
             self.tool_raised(error)
         else:
             self.note(error)
+
+    def suspect(self, error: BaseException) -> None:
+        """Note an exception that counts when the result turns out to be a failure with its very text."""
+        self.suspected = error
 
     def time_out(self, error: BaseException) -> None:
         """Note that the framework gave the tool up because it took too long."""
@@ -221,9 +224,25 @@ class FrameworkCall(Call):
     def look_at(self, result: Any, entry: Entry) -> None:
         """Let a layer judge its result: it may be a failure that was returned, or wrapped in something."""
         if entry.judge is not None and self.failure is None:
-            self.failure = entry.judge(result)
+            self.failure = self._real(entry.judge(result))
         if entry.output is not None and self.packed_output is None:
             self.packed_output, self.output_cuts = pack_cut(entry.output(result), "output")
+
+    def _real(self, failure: BaseException | str | None) -> BaseException | str | None:
+        """Return the exception behind a failure's text, where the framework told of it."""
+        told = self.suspected
+        if told is None or isinstance(failure, BaseException) or failure != str(told):
+            return failure
+        if is_misfit(told, self.function):
+            self._misfit()
+        return told
+
+    def _misfit(self) -> None:
+        """Note that the tool was not entered, since the arguments did not fit."""
+        self.claimed = False
+        self.refused = "validation_error"
+        self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
+        self.texts = None
 
     def settle(
         self,
@@ -258,6 +277,8 @@ class FrameworkCall(Call):
         if self.failure is not None:
             event, status = self._refusal(None) or ("tool_call_failed", "execution_error")
             if isinstance(self.failure, BaseException):
+                if status == "execution_error":
+                    event, status = kind_of(self.failure)
                 return event, status, output, cuts, self.failure
             self.add(error={"type": "ToolError", "message": str(self.failure), "stack": ""})
             return event, status, output, cuts, None

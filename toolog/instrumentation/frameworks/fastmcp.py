@@ -37,7 +37,7 @@ def _read_body(nothing: Any, given: Given) -> Request:
 
 
 def _own(error: BaseException) -> BaseException:
-    """Return the exception that the tool's own code raised, behind the tag that tells it from bad arguments."""
+    """Return what the tool's own code raised, behind the tag that tells it from bad arguments."""
     behind = error.__cause__ if type(error).__name__ == "_ToolBodyError" else None
     return error if behind is None else behind
 
