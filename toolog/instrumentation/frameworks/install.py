@@ -25,7 +25,7 @@ from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
 from toolog.instrumentation.patch import all_subclasses, lock, namespace, put, read_parameters, repair_aliases
-from toolog.instrumentation.proxy import dress
+from toolog.instrumentation.proxy import dress, wrapper_in
 from toolog.instrumentation.subclasses import Hook, watch
 
 
@@ -95,7 +95,20 @@ class Layer:
         if now is self.placed:
             put(self.holder, self.attribute, self.raw)
             return True
+        above = _mark_of(now)
+        while above is not None and above.raw is not self.placed:
+            above = _mark_of(above.raw)
+        if above is not None:  # another table's layer stands on ours: it will put back what we would have
+            above.raw = self.raw
+            return True
         return now is self.raw
+
+
+def _mark_of(value: Any) -> Layer | None:
+    """Return the layer whose wrapper a namespace's value is."""
+    ours = wrapper_in(value)
+    mark = None if ours is None else ours._self_mark
+    return mark if isinstance(mark, Layer) else None
 
 
 class FieldLayer(Layer):
