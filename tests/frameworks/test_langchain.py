@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -176,3 +180,24 @@ def test_an_exception_that_the_tool_handles_into_text_is_a_failure(later: bool) 
     (record,) = calls(records)
     assert record["event"] == "tool_call_failed"
     assert record["error"]["type"] == "langchain_core.tools.base.ToolException"
+
+
+def test_toolog_run_needs_no_word_about_the_framework(tmp_path: Path) -> None:
+    """A program that nobody configured: its tool's calls are in the store, and its output is its own."""
+    (tmp_path / "app.py").write_text(
+        "from langchain_core.tools import tool\n"
+        "@tool\n"
+        "def add(a: int, b: int = 2) -> int:\n"
+        '    "Add."\n'
+        "    return a + b\n"
+        'print(add.invoke({"a": 1}))\n'
+    )
+    run = [sys.executable, "-c", "from toolog.cli import main; raise SystemExit(main())"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOOLOG_")}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    options: Any = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 110}
+    program = subprocess.run([*run, "run", "app.py"], **options)
+    assert (program.returncode, program.stdout) == (0, "3\n"), program.stderr
+    found = subprocess.run([*run, "query", "--tool", "add", "--json"], **options)
+    record = json.loads(found.stdout.splitlines()[0])
+    assert (record["tool_name"], record["input"], record["output"]) == ("add", {"a": 1, "b": 2}, 3)
