@@ -60,7 +60,7 @@ class FrameworkCall(Call):
     failure: BaseException | str | None = None
     """Why a result is a failure all the same."""
     refused: str | None = None
-    """The status of a call that is known to have been refused."""
+    """The status of a call that a layer refused."""
     verdict: tuple[str, str] | None = None
     """Event and status, where a layer says what an exception means."""
     packed_output: bytes | None = None
@@ -136,9 +136,8 @@ class FrameworkCall(Call):
         """Note that the framework runs the tool once more for the same request."""
         self._close_try()
         self.claimed = self.over = False
-        self.own_error = self.noted = self.failure = self.refused = self.packed_output = self.output_cuts = (
-            None
-        )
+        self.own_error = self.noted = self.failure = self.packed_output = self.output_cuts = None
+        self.refused = self.verdict = None
         self.entered = set()
 
     def _close_try(self) -> None:
@@ -172,16 +171,17 @@ class FrameworkCall(Call):
             return proxy(heir, result)
         try:
             self.look_at(result, entry)
-            if self.packed_output is None:
+            if entry.output is None:
                 self.packed_output, self.output_cuts = pack_cut(result, "output")
         except Exception as trouble:
             contain("adapter", trouble)
         return result
 
-    def tool_raised(self, error: BaseException) -> None:
+    def tool_raised(self, error: BaseException, entry: Entry | None = None) -> None:
         """Note what the tool raised; or that it was not entered, since the arguments did not fit."""
         self.muted = max(self.muted, 0)
         self.over = True
+        error = error if entry is None else entry.behind(error)
         if is_misfit(error, self.function):
             self._misfit()
         if self.own_error is None:
@@ -238,6 +238,7 @@ class FrameworkCall(Call):
         return told
 
     def _misfit(self) -> None:
+        """Note that the tool was not entered, since the arguments did not fit."""
         self.claimed = False
         self.refused = "validation_error"
         self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
@@ -292,14 +293,15 @@ class FrameworkCall(Call):
     def _refusal(self, error: BaseException | None) -> tuple[str, str] | None:
         """Return event and status of a call that was refused: its tool never ran, and one would have seen
         it."""
-        told = self.refused is not None or isinstance(self.failure, Refusal)
-        if self.claimed or not (self.request.has_body or told or not self.request.known):
-            return None
-        if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
-            return None
+        if self.refused is None:
+            told = isinstance(self.failure, Refusal)
+            if self.claimed or not (self.request.has_body or told or not self.request.known):
+                return None
+            if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
+                return None
+            self.refused = "validation_error" if self.request.known else "unknown_tool"
         self.add(phase="validation")
-        known = "validation_error" if self.request.known else "unknown_tool"
-        return "tool_call_rejected", self.refused or known
+        return "tool_call_rejected", self.refused
 
     def _wrap(self, own: BaseException, outer: BaseException | None) -> None:
         """Name in the chain what a layer further out made of the tool's own exception."""

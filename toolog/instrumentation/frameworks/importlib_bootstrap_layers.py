@@ -192,7 +192,7 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
             result = wrapped(*args, **kwargs)
         except BaseException as error:
             if entry.is_body:
-                call.tool_raised(entry.behind(error))
+                call.tool_raised(error, entry)
             fail(call, error)
             raise
         duration = perf_counter_ns() - call.started
@@ -289,7 +289,7 @@ class BodyProxy(InsideProxy):
     @staticmethod
     def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
         """Tell the call what the tool raised."""
-        call.tool_raised(entry.behind(error))
+        call.tool_raised(error, entry)
 
 
 def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
@@ -317,6 +317,20 @@ def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper
         return result
 
     return toolog_refusal
+
+
+def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
+    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        result = wrapped(*args, **kwargs)
+        try:
+            call = current_call()
+            if call is not None and entry.note is not None:
+                entry.note(call, instance, arguments.named(args, kwargs), result)
+        except Exception as trouble:
+            contain("adapter", trouble)
+        return result
+
+    return toolog_note
 
 
 def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
@@ -358,20 +372,6 @@ def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Call
         return toolog_field
 
     return wrapper_for
-
-
-def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
-    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = wrapped(*args, **kwargs)
-        try:
-            call = current_call()
-            if call is not None and entry.note is not None:
-                entry.note(call, instance, arguments.named(args, kwargs), result)
-        except Exception as trouble:
-            contain("adapter", trouble)
-        return result
-
-    return toolog_note
 
 
 for _proxy in (BodyProxy, InsideProxy):

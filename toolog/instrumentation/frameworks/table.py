@@ -12,9 +12,9 @@ and how to read the facts there as a `Request`:
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
               the function with our wrapper around it.
-    refuse    where the framework finds that the model asked for a tool that it has not, when no request is
-              made of that.
-    after     the same, where only the answer tells what was refused.
+    refuse    where the framework will find that the model asked for a tool that it has not, and makes no
+              request of that: its arguments tell.
+    after     what answered requests without calling a tool (there is none of that name): its result tells.
 
 A request whose body was never reached and which failed was refused: bad arguments, or an unknown tool. So a
 table has a body wherever the framework lets one see it.
@@ -115,17 +115,17 @@ class Entry:
 
     place: ``"package.module:Class.method"`` or ``"package.module:function"``. Methods of the same name in
         subclasses are entries, too.
-    role: ``request``, ``body``, ``note``, ``field``, ``refuse`` or ``after``.
+    role: ``request``, ``body``, ``field``, ``note``, ``refuse`` or ``after``.
     read: needed for a request, a body and a field (whose arguments are given as ``args`` and ``kwargs``).
     judge: when a result that came back is a failure all the same.
     meaning: what an exception means as event and status, where its type does not tell.
-    output: gives the tool's result out of what came back, where that is a wrapping; of a request inside
-        another, says that what it returns is the tool's own.
-    send: for a request that goes over a wire.
-    note: for the role ``note``.
-    refuse: for the role ``refuse``: gives the calls that will be refused; ``after`` for that role.
-    own: what the tool itself raised, behind an exception that this layer raises (default: that).
+    output: gives the tool's own result out of what this layer returns (default: that itself); of a request
+        inside another, says that what it returns holds the tool's own.
+    own: gives what the tool itself raised, behind an exception that this layer raises (default: that).
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
+    send: for a request that goes over a wire.
+    note, after: for the roles of those names.
+    refuse: for the role ``refuse``: gives the calls that will be refused.
     """
 
     place: str
@@ -136,8 +136,8 @@ class Entry:
     output: Callable[[Any], Any] | None = None
     send: Send | None = None
     note: Note | None = None
-    refuse: Callable[[Any, Given], list[Request]] | None = None
     after: After | None = None
+    refuse: Callable[[Any, Given], list[Request]] | None = None
     own: Callable[[BaseException], BaseException] | None = None
     opens: bool = True
 
