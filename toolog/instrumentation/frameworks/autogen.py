@@ -1,8 +1,8 @@
 """AutoGen (autogen-core and autogen-agentchat).
 
 A workbench knows the name that the model uses, also where it renames a tool; ``run_json`` of a tool
-validates. Both are requests. The body is ``run``, before a function hops to a thread. An agent answers what no workbench
-has, and arguments that are no JSON, by itself.
+validates. Both are requests. The body is ``run``, before a function hops to a thread. An agent answers what
+no workbench has, and arguments that are no JSON, by itself.
 """
 
 from __future__ import annotations
