@@ -321,4 +321,4 @@ def test_the_name_frameworks_means_all_of_them() -> None:
     """`toolog run` uses it where nothing is named."""
     with toolog.instrument("frameworks") as made:
         assert sorted(made.adapted) == known_names()
-        assert made.wrapped == [f"{name}:*" for name in made.adapted]
+        assert {f"{name}:*" for name in known_names()} <= set(made.wrapped)

@@ -20,7 +20,7 @@ from toolog.instrumentation.discover import Tool
 from toolog.instrumentation.frameworks import adapter_of, installed_version, is_loaded, is_older
 from toolog.instrumentation.frameworks.calls import unwrap_function
 from toolog.instrumentation.frameworks.fields import Field
-from toolog.instrumentation.frameworks.importlib_bootstrap_layers import make_field, make_layer
+from toolog.instrumentation.frameworks.importlib_bootstrap_asides import make_entry, make_field
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
@@ -226,7 +226,7 @@ class Installed:
         layer = Layer(holder, attribute, raw)
         arguments = Arguments(signature, skip_first=skip_first)
         try:
-            layer.place(make_layer(self, entry, arguments, id(holder), attribute))
+            layer.place(make_entry(self, entry, arguments, id(holder), attribute))
         except TypeError:
             self.missing.append(entry.place)
             return []
