@@ -25,6 +25,7 @@ MODULES = (
     "anthropic",
     "autogen",
     "fastmcp",
+    "google_adk",
     "haystack",
     "langchain",
     "llama_index",

@@ -49,11 +49,9 @@ def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper
             for request in requests:
                 request.known = False
                 called = claims.called(request)
-                call = (
-                    None
-                    if called is None
-                    else open_call(claims.adapter, entry, request, called, (0, "", ""))[0]
-                )
+                if called is None:
+                    continue
+                call = open_call(claims.adapter, entry, request, called, (0, "", ""))
                 if call is not None:
                     refused.append(call)
         except Exception as trouble:
