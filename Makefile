@@ -7,7 +7,7 @@ READY := $(VENV)/.toolog-dev
 # Two workers by default: the suite starts many processes of its own.
 JOBS ?= 2
 
-.PHONY: test lint bench services faults docs clean
+.PHONY: test lint bench services faults frameworks docs clean
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -32,6 +32,12 @@ services: $(READY)
 # The whole fault matrix, more than an hour; the suite has a short tier of it.
 faults: $(READY)
 	$(BIN)/python -m tests.faults $(ARGS)
+
+# The adapters for agent frameworks, each with the real packages in an environment of its own (a cache keeps
+# them): `make frameworks ENVIRONMENTS=current`.
+ENVIRONMENTS ?= $(shell ls tests/frameworks/environments | sed 's/\.txt$$//')
+frameworks:
+	set -e; for name in $(ENVIRONMENTS); do $(PYTHON) -m tests.frameworks.environment $$name; done
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

@@ -167,12 +167,42 @@ def write_record() -> str:
     return text
 
 
+def write_frameworks() -> str:
+    """Return the page of agent frameworks, from the adapters' tables."""
+    from toolog.instrumentation.frameworks import adapters
+
+    lines = [
+        NOTE,
+        "# Agent frameworks\n\n",
+        'What `toolog.instrument("name")` knows, and `toolog run` where nothing is named. How each is used: '
+        "[how-to](../how-to/frameworks/README.md).\n\n",
+        "| name | also | package | oldest version | tested with |\n|---|---|---|---|---|\n",
+    ]
+    tables = [adapters()[name] for name in sorted(adapters())]
+    for adapter in tables:
+        others = dict.fromkeys((adapter.distribution, *adapter.aliases))
+        aliases = ", ".join(f"`{name}`" for name in others if name != adapter.name)
+        versions = f"{adapter.minimum} | {adapter.tested}"
+        lines.append(f"| `{adapter.name}` | {aliases} | {adapter.distribution} | {versions} |\n")
+    for adapter in tables:
+        lines.append(f"\n## {adapter.name}\n\n{' '.join(adapter.recorded.split())}\n")
+        if adapter.not_recorded:
+            lines.append(f"\nNot recorded: {' '.join(adapter.not_recorded.split())}\n")
+        lines.append("\n| layer | what it does |\n|---|---|\n")
+        lines += [f"| `{entry.place}` | {entry.role} |\n" for entry in adapter.entries]
+        if adapter.tools:
+            shown = ", ".join(f"`{place.replace(':', '.')}`" for place in adapter.tools)
+            lines.append(f"\nObjects and subclasses of these go by this table without being told: {shown}.\n")
+    return "".join(lines)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "reference/cli.md": write_cli,
     "reference/configuration.md": write_configuration,
     "reference/record.md": write_record,
     "reference/errors.md": write_errors,
     "reference/api.md": write_api,
+    "reference/frameworks.md": write_frameworks,
 }
 
 

@@ -294,6 +294,25 @@ class Call(Scope):
             self.cuts = {**(self.cuts or {}), **cuts}
         return packed
 
+    def heed(self, result: Any) -> None:
+        """Look at a result that is to be recorded; a framework's call judges it (see
+        ``instrumentation.frameworks``)."""
+
+    def yields_to(self, plan: Plan) -> bool:
+        """Whether a wrapped function that is entered inside is this call's own, so makes no record."""
+        return False
+
+    def settle(
+        self,
+        event: str,
+        status: str,
+        output: bytes | None,
+        cuts: dict[str, Any] | None,
+        error: BaseException | None,
+    ) -> tuple[str, str, bytes | None, dict[str, Any] | None, BaseException | None]:
+        """Return what is recorded of an end; a framework's call puts it together from several layers."""
+        return event, status, output, cuts, error
+
     def add(self, **fields: Any) -> None:
         """Add content fields to the record of this call (they are sanitized like all content)."""
         self.extra = {**(self.extra or {}), **fields}

@@ -203,7 +203,7 @@ class Memory(llm.Toolbox):
 
 
 def test_llm_toolbox(seen: Collector) -> None:
-    """A Toolbox's methods are tools by class and by object; what llm makes of them for the model is
+    """A Toolbox's methods are tools by class and by object, by their names for the model; what llm offers is
     unchanged."""
     plain = [(tool.name, tool.description, tool.input_schema) for tool in Memory().tools()]
     for target in (Memory, Memory(), sys.modules[__name__].Memory):
@@ -215,6 +215,6 @@ def test_llm_toolbox(seen: Collector) -> None:
             assert tools["Memory_recall"].implementation(key="a") == "1"
         found = calls(seen)
         assert [(item["tool_name"], item["input"]) for item in found] == [
-            ("Memory.keep", {"key": "a", "value": "1"}), ("Memory.recall", {"key": "a"}),
+            ("Memory_keep", {"key": "a", "value": "1"}), ("Memory_recall", {"key": "a"}),
         ]  # fmt: skip
         assert len({item["instance_id"] for item in found}) == 1

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from toolog.cli.common import configured
-from toolog.errors import ConfigError
 
 if TYPE_CHECKING:
     import toolog
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     "names",
     multiple=True,
     metavar="NAME",
-    help="What to instrument: a module, class or function by its dotted name; may be repeated.",
+    help="What to instrument: a module, class or function by its dotted name, or an agent framework by its "
+    "name; may be repeated.",
 )
 @click.option(
     "--profile", type=click.Choice(["dev", "prod"]), help="The profile, instead of the configured one."
@@ -46,23 +46,20 @@ def command(
     """Run PROGRAM as python would, and record the calls of its tools.
 
     What is instrumented is said by --instrument, by `instrument` in [tool.toolog] of pyproject.toml, or by
-    TOOLOG_INSTRUMENT. A name that is not imported yet is instrumented when the program imports it. The exit
-    code is the program's own.
+    TOOLOG_INSTRUMENT; where nothing is said, the tools of every agent framework that the program imports. A
+    name that is not imported yet is instrumented when the program imports it. The exit code is the program's
+    own.
 
     \b
     Example:
       toolog run --instrument requests agent.py --order 1001
       toolog run -m myagent
     """
-    tools = names or tuple(configured("run", "instrument"))
-    if not tools:
-        raise ConfigError(
-            "nothing to instrument; name it with --instrument NAME, or by instrument = [...] in [tool.toolog]"
-            " of pyproject.toml"
-        )
     import toolog
+    from toolog.instrumentation.frameworks import EVERYTHING
     from toolog.instrumentation.runprogram import run_program
 
+    tools = names or tuple(configured("run", "instrument")) or (EVERYTHING,)
     made: list[toolog.Instrumentation] = []
     toolog.configure(profile, handle_signals=True)
     try:

@@ -23,6 +23,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from toolog.instrumentation.choice import Choice
+from toolog.instrumentation.frameworks import adapter_of
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import (
     Kind,
@@ -90,6 +91,8 @@ class Found:
         self.tools: list[Tool] = []
         self.skipped: list[Skipped] = []
         self.classes: list[ToolClass] = []
+        self.adapted: list[Any] = []
+        """Frameworks' tables, and tools (or owners of tools) of frameworks: their calls are an adapter's."""
 
     def skip(self, name: str, reason: str) -> None:
         """Note that a name was left alone."""
@@ -116,7 +119,16 @@ def find_in_module(
             seen.add(id(value))
             if attribute.startswith("_") or root_package(module_of(value)) != package:
                 continue
+            if adapter_of(value) is not None:
+                found.adapted.append(value)
+                continue
             find_in_class(value, choice, found, name=name, nested=nested, package=package)
+            continue
+        made = [one for one in _framework_tools(value) if id(one) not in seen]
+        if made:
+            seen.update(id(one) for one in made)
+            if not attribute.startswith("_"):
+                found.adapted += made
             continue
         kind = kind_of(value)
         if kind is None:
@@ -141,6 +153,25 @@ def find_in_module(
         )
     if "__path__" in names:
         _look_beside(package, choice, found, name=name, nested=nested, seen=seen)
+
+
+def _framework_tools(value: Any) -> Iterator[Any]:
+    """Give the tools of agent frameworks that a module's value is, or that a list, tuple or dict holds."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return
+    if kind in (list, tuple):
+        values: Iterable[Any] = value
+    elif kind is dict:
+        values = value.values()
+    else:
+        values = (value,)
+    for one in values:
+        if type(one) not in _PLAIN and not is_class(one) and adapter_of(one) is not None:
+            yield one
+
+
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None), FunctionType, ModuleType, MethodType})
 
 
 def _look_beside(

@@ -9,6 +9,7 @@
     replaced                  the module was reloaded or replaced after it was instrumented
     C code                    C types and functions cannot be wrapped
     lazy module               names that are not loaded yet were not looked at
+    framework version         the adapter does not know this version of an agent framework
     left out                  globs, private names, other packages' names
     level                     the level of ``toolog.calls`` or of a tool hides successes or everything
     disabled logger           ``dictConfig`` with ``disable_existing_loggers`` (its default), logging.disable
@@ -29,12 +30,13 @@ from typing import Any, NamedTuple
 
 from toolog import counters
 from toolog.errors import ToologError
-from toolog.instrumentation import imports
+from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.discover import Found, Tool
 from toolog.instrumentation.entry import Instrumentation, active
+from toolog.instrumentation.frameworks.install import Installed, installed, names_of, sort_by_adapter
 from toolog.instrumentation.kinds import module_vars, object_vars
-from toolog.instrumentation.patch import Spot, spot_at
+from toolog.instrumentation.patch import Spot, namespace, spot_at
 from toolog.instrumentation.targets import Target, resolve, search
 from toolog.levels import ROOT
 
@@ -141,11 +143,41 @@ def _look_at(made: Instrumentation) -> Iterator[Finding]:
             "waits for its import" if found else "waits for its import, but no such module can be found",
             "nothing has imported it yet" if found else "check the name, and that the package is installed",
         )  # fmt: skip
+    for held in made.adapted.values():
+        yield from _look_at_framework(held)
     spots = made.spots()
     for spot in spots:
         yield from _check_spot(spot)
     yield from _held_elsewhere(spots)
     yield from _skipped(made.skipped)
+
+
+def _look_at_framework(held: Installed) -> Iterator[Finding]:
+    adapter = held.adapter
+    version = frameworks.installed_version(adapter)
+    title = f"{adapter.distribution} {version or '(not installed)'}"
+    if version is None and not frameworks.is_loaded(adapter):
+        yield Finding(
+            "note", "waiting", adapter.name, f"{adapter.distribution} is not installed",
+            "its calls are recorded once it can be imported",
+        )  # fmt: skip
+        return
+    for name, reason in held.complaints():
+        yield Finding("problem", "framework version", name, reason, f"tested with {adapter.tested}")
+    if held.layers:
+        yield Finding("ok", "framework", adapter.name, f"{title}: {len(held.layers)} places are hooked")
+    if held.waiting:
+        yield Finding(
+            "note", "waiting", adapter.name, f"{len(held.waiting)} of its modules are not imported yet"
+        )
+    for layer in held.layers:
+        now = namespace(layer.holder).get(layer.attribute)
+        if now is not layer.placed:
+            place = f"{getattr(layer.holder, '__name__', '?')}.{layer.attribute}"
+            yield Finding(
+                "problem", "patched over", place, f"a {type(now).__name__} stands where our wrapper stood",
+                "instrument after whatever patches it",
+            )  # fmt: skip
 
 
 def _check_spot(spot: Spot) -> Iterator[Finding]:
@@ -231,7 +263,9 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
         return
     found_tools = Found()
     search(target, Choice(), found_tools, name=None, nested=None)
-    if not found_tools.tools:
+    if found_tools.adapted:
+        yield from _would_adapt(target, found_tools.adapted)
+    elif not found_tools.tools:
         yield Finding(
             "problem", "nothing found", target.label, "holds no tools", "name the module that defines them"
         )
@@ -248,6 +282,23 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
             "toolog.instrument would record their calls",
         )
     yield from _skipped(found_tools.skipped)
+
+
+def _would_adapt(target: Target, values: list[Any]) -> Iterator[Finding]:
+    for adapter, pointed_at in sort_by_adapter(values, None):
+        which = "every tool" if pointed_at is None else ", ".join(names_of(adapter, pointed_at))
+        if any(held.adapter is adapter for held in installed()):
+            yield Finding(
+                "ok", "framework", target.label, f"{which} is recorded by the adapter {adapter.name}"
+            )
+            continue
+        version = frameworks.installed_version(adapter)
+        yield Finding(
+            "note", "not wrapped", target.label,
+            f"{which} would be recorded by the adapter {adapter.name} "
+            f"({adapter.distribution} {version or 'is not installed'})",
+            "toolog.instrument would record their calls",
+        )  # fmt: skip
 
 
 def _is_done(tool: Tool) -> bool:

@@ -41,6 +41,7 @@ def start(call: Call) -> None:
 def succeed(call: Call, result: Any, duration: int) -> None:
     """Record a result; ``duration`` in nanoseconds. The result is snapshotted here and not kept."""
     try:
+        call.heed(result)
         packed, cuts = pack_cut(result, "output")
         finish(call, "tool_call_success", "success", duration, packed, cuts)
     except Exception as error:
@@ -65,6 +66,7 @@ def finish(
     call.ended = True
     call.muted = get_ident()  # what is called from here on, on this thread, is our own doing
     try:
+        event, status, output, cuts, error = call.settle(event, status, output, cuts, error)
         level = level_of(event)
         if capture.slow_ms is not None and event == "tool_call_success" and duration > capture.slow_ms * 1e6:
             level = max(level, WARNING)
@@ -139,12 +141,15 @@ def too_deep(call: Call) -> CallDepthExceeded | None:
     return error
 
 
-def reentered(scope: Scope) -> bool:
+def reentered(scope: Scope, plan: Plan) -> bool:
     """Whether recording itself makes this call (a handler that uses an instrumented client, say): counted,
-    not recorded.
+    not recorded. So is the function of a tool that a framework calls: the framework's call is its record.
 
     Only on the thread that records: another thread that works for the same call is the agent's.
     """
+    if scope.muted < 0:
+        call = scope if isinstance(scope, Call) else None
+        return call is not None and call.yields_to(plan)
     if scope.muted != get_ident():
         return False
     count("reentrant")

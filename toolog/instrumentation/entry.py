@@ -10,9 +10,20 @@ from typing import Any, TypeVar
 
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
-from toolog.instrumentation import imports
+from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice, Globs
 from toolog.instrumentation.discover import Found, Skipped, ToolClass
+from toolog.instrumentation.frameworks.install import (
+    Claim,
+    Installed,
+    claim,
+    disclaim,
+    gates_of,
+    names_of,
+    sort_by_adapter,
+)
+from toolog.instrumentation.frameworks.table import Adapter
+from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
 from toolog.instrumentation.kinds import (
     module_of,
@@ -32,7 +43,7 @@ from toolog.instrumentation.patch import (
 )
 from toolog.instrumentation.room import give_back
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
-from toolog.instrumentation.targets import Target, find_dotted, resolve, search
+from toolog.instrumentation.targets import Target, as_adapted, find_dotted, resolve, search
 
 Some = TypeVar("Some")
 _active: list[Instrumentation] = []
@@ -51,7 +62,14 @@ class Instrumentation:
     """
 
     def __init__(
-        self, targets: list[Target], label: str, *, choice: Choice, name: str | None, nested: bool | None
+        self,
+        targets: list[Target],
+        label: str,
+        *,
+        choice: Choice,
+        name: str | None,
+        nested: bool | None,
+        adapter: Adapter | None = None,
     ) -> None:
         self.wrapped: list[str] = []
         self.skipped: list[Skipped] = []
@@ -60,11 +78,14 @@ class Instrumentation:
         self._choice = choice
         self._name = name
         self._nested = nested
+        self._adapter = adapter
+        self.adapted: dict[str, Installed] = {}
         self._targets = [(target.kind, target.label, hold(target.value)) for target in targets]
         self._spots: dict[int, Spot] = {}
         self._constructors: dict[int, Spot] = {}
         self._adopted: weakref.WeakSet[Spot] = weakref.WeakSet()
         self._hooks: list[Hook] = []
+        self._toolboxes: list[Toolboxes] = []
         self._classes: dict[int, ToolClass] = {}
         self._watched: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
@@ -83,7 +104,23 @@ class Instrumentation:
             search(target, self._choice, found, name=self._name, nested=self._nested)
             fresh += self._take(found, target.rank)
             self._follow_subclasses(found, target.rank)
+            if found.adapted:
+                self._adapt(found.adapted)
         repair_aliases(fresh)
+
+    def _adapt(self, values: list[Any]) -> None:
+        """Have the calls of frameworks recorded by their tables: of all their tools, or of those pointed
+        at."""
+        for adapter, pointed_at in sort_by_adapter(values, self._adapter):
+            gates = None if pointed_at is None else gates_of(adapter, pointed_at)
+            wish = Claim(self, self._choice, self._name, gates)
+            held = claim(adapter, wish)
+            boxes = Toolboxes(adapter, wish, pointed_at, self._take_adopted)
+            self._toolboxes.append(boxes)
+            boxes.open()
+            self.skipped += [Skipped(name, reason) for name, reason in held.complaints()]
+            self.adapted[adapter.name] = held
+            self.wrapped += [name for name in names_of(adapter, pointed_at) if name not in self.wrapped]
 
     def _await(self, path: str) -> None:
         """Wait for the module of this name, and for those above it: the end may be a class or a function."""
@@ -108,7 +145,8 @@ class Instrumentation:
                 return
             imports.forget(self._imported)
             try:
-                self._choice.check(self.label)
+                if not self.adapted:
+                    self._choice.check(self.label)
             except ConfigError as error:  # too late to raise: an import must not fail for it
                 self.skipped.append(Skipped(self.label, str(error)))
 
@@ -134,6 +172,9 @@ class Instrumentation:
                 if base is item.cls or id(base) in self._classes or _same_package(base, item):
                     self._wrap_constructor(base, item, spots)
         return fresh
+
+    def _take_adopted(self, found: Found) -> None:
+        self._take(found, 1, self._adopted)
 
     def _wrap_constructor(self, cls: type, item: ToolClass, spots: Any) -> None:
         made = grant_constructor(self, cls, item.package, item.nested, self._is_tool_class)
@@ -180,8 +221,10 @@ class Instrumentation:
             imports.forget(self._imported)
             for hook in self._hooks:
                 hook.remove(self)
+            for boxes in self._toolboxes:
+                boxes.close()
             spots = [*self._spots.values(), *self._adopted]
-            for place in release(self, spots):
+            for place in [*release(self, spots), *disclaim(self)]:
                 self.skipped.append(Skipped(place, "patched over by somebody else, so left as it is now"))
             keep = [item._constructors for item in _active]
             for key, spot in self._constructors.items():
@@ -193,6 +236,7 @@ class Instrumentation:
             self._spots.clear()
             self._constructors.clear()
             self._hooks.clear()
+            self._toolboxes.clear()
             self._classes.clear()
             self.waiting.clear()
             if not _active:
@@ -253,14 +297,18 @@ def instrument(
     *,
     tools: Globs = None,
     exclude: Globs = None,
+    adapter: Adapter | str | None = None,
     name: str | None = None,
     nested: bool | None = None,
 ) -> Instrumentation:
     """Record every call of the tools in ``target``: one line, and each call becomes one record.
 
-    ``target``: a module, a dotted name (instrumented when it is imported, if it is not yet), a class, an
-    object, a function, a bound method, or a list of these. ``tools`` and ``exclude``: globs over names such
-    as ``Class.method`` or a function's name. ``name``: what a single function is called in the records, or a
+    ``target``: a module, a dotted name (instrumented when it is imported, if it is not yet), a framework's
+    name ("langchain"; "frameworks" for all), a class, an object, a function, a bound method, or a list of
+    these. ``tools`` and ``exclude``: globs over names such as ``Class.method`` or a function's name; of a
+    framework's tools over the names that the model knows. ``adapter``: by which framework's table the target
+    is recorded, where that cannot be told from its class: a framework's name, or a table of one's own.
+    ``name``: what a single function is called in the records, or a
     prefix for the names of several. ``nested``: whether calls that the target's package makes into itself are
     records too; False by default for a module, True for anything smaller.
 
@@ -273,14 +321,17 @@ def instrument(
     if nested is not None and not isinstance(nested, bool):
         raise ConfigError(f"nested takes True or False, not {nested!r}")
     choice = Choice(tools, exclude)
+    table = frameworks.wanted(adapter)
     targets = resolve(target)
+    if table is not None:
+        targets = [as_adapted(item, table) for item in targets]
     label = ", ".join(item.label for item in targets) or "nothing"
-    made = Instrumentation(targets, label, choice=choice, name=name, nested=nested)
+    made = Instrumentation(targets, label, choice=choice, name=name, nested=nested, adapter=table)
     with lock:
         _active.append(made)
         try:
             made._install(targets)
-            if not made.waiting:
+            if not made.waiting and not made.adapted:
                 choice.check(label)
         except BaseException:
             made.undo()

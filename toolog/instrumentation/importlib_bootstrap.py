@@ -63,7 +63,7 @@ def make_wrapper(plan: Plan) -> Wrapper:
                 parent = get()
                 if parent is None or not (
                     (parent.plan.package is package and package is not None)
-                    or (parent.muted and reentered(parent))
+                    or (parent.muted and reentered(parent, plan))
                 ):
                     call = make(Call)
                     call.plan = plan

@@ -8,6 +8,7 @@ from types import MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from toolog.errors import ConfigError, nearest
+from toolog.instrumentation import frameworks
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.discover import (
     Found,
@@ -18,6 +19,7 @@ from toolog.instrumentation.discover import (
     find_in_module,
     find_method,
 )
+from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.imports import can_be_found
 from toolog.instrumentation.kinds import (
     class_vars,
@@ -30,16 +32,9 @@ from toolog.instrumentation.kinds import (
 )
 from toolog.instrumentation.proxy import BoundToolWrapper, wrapper_in
 
-FRAMEWORKS = frozenset({
-    "ag2", "agno", "anthropic", "autogen", "autogen-core", "crewai", "fastmcp", "google-adk", "haystack",
-    "langchain", "langchain-core", "langgraph", "llama-index", "llama-index-core", "mcp", "openai-agents",
-    "pydantic-ai", "semantic-kernel", "smolagents",
-})  # fmt: skip
-"""Names of agent frameworks; none has an adapter yet."""
-
 ACCEPTED = (
-    'a module, a dotted name ("package.module", "package.module.Class"), a class, an object whose '
-    "methods are tools, a function, a bound method, or a list of these"
+    'a module, a dotted name ("package.module", "package.module.Class"), a framework\'s name ("langchain"), '
+    "a class, an object whose methods are tools, a function, a bound method, or a list of these"
 )
 
 COMPANIONS = {"boto3": ("botocore.client.BaseClient", "boto3.resources.base.ServiceResource")}
@@ -47,8 +42,8 @@ COMPANIONS = {"boto3": ("botocore.client.BaseClient", "boto3.resources.base.Serv
 
 
 class Target(NamedTuple):
-    """One thing to be instrumented: ``kind`` is module, class, instance, function, method, builtin or
-    pending."""
+    """One thing to be instrumented: ``kind`` is module, class, instance, function, method, builtin, pending,
+    framework (all tools of a framework), or adapted (a tool, or owner of tools, of a framework)."""
 
     kind: str
     value: Any
@@ -67,9 +62,19 @@ def resolve(target: Any) -> list[Target]:
     if kind in (list, tuple, set, frozenset):
         return [found for item in target for found in resolve(item)]
     if kind is str:
-        return [_resolve_name(target)]
+        return _resolve_name(target)
+    if issubclass(kind, Adapter):
+        return [Target("framework", target, target.name)]
     if issubclass(kind, ModuleType):
-        return [Target("module", target, module_vars(target).get("__name__", "?"))]
+        name = module_vars(target).get("__name__", "?")
+        adapter = frameworks.find_package(name)
+        if adapter is not None:
+            return [Target("framework", adapter, adapter.name)]
+        return [Target("module", target, name)]
+    if frameworks.adapter_of(target) is not None:
+        shown = target if is_class(target) else kind
+        label = f"{shown.__module__}.{shown.__qualname__}"
+        return [Target("adapted", target, label if is_class(target) else f"<{label} object>")]
     if issubclass(kind, type):
         return [Target("class", target, f"{target.__module__}.{target.__qualname__}")]
     origin = (object_vars(target) or {}).get("__origin__")
@@ -95,18 +100,23 @@ def resolve(target: Any) -> list[Target]:
     return [Target("instance", target, f"<{kind.__module__}.{kind.__qualname__} object>")]
 
 
-def _resolve_name(name: str) -> Target:
+def _resolve_name(name: str) -> list[Target]:
+    if name == frameworks.EVERYTHING and not can_be_found(name):
+        return [Target("framework", one, one.name) for one in frameworks.adapters().values()]
+    adapter = frameworks.find(name)
+    if adapter is not None:
+        return [Target("framework", adapter, adapter.name)]
     path = name.replace(":", ".")
     if not all(part.isidentifier() for part in path.split(".")):
-        if name in FRAMEWORKS:
-            raise _no_adapter(name)
-        raise ConfigError(f"cannot instrument {name!r}: not a dotted name; instrument takes {ACCEPTED}")
+        guess = nearest(name, frameworks.known_names())
+        hint = f"; did you mean {guess!r}?" if guess else ""
+        raise ConfigError(
+            f"cannot instrument {name!r}: neither a dotted name nor a framework with an adapter{hint}; "
+            f"instrument takes {ACCEPTED}"
+        )
     found = find_dotted(path)
     if found is not None:
-        return resolve(found)[0]._replace(label=path)
-    root = path.partition(".")[0]
-    if path in FRAMEWORKS and not can_be_found(root):
-        raise _no_adapter(name)
+        return [target._replace(label=path) for target in resolve(found)]
     parent, _, last = path.rpartition(".")
     held = find_dotted(parent) if parent else None
     if isinstance(held, ModuleType) and not can_be_found(path) and "__getattr__" not in module_vars(held):
@@ -117,14 +127,7 @@ def _resolve_name(name: str) -> Target:
         guess = nearest(last, [key for key in class_vars(held) if not key.startswith("_")])
         hint = f"did you mean {guess!r}?" if guess else "it has no such name"
         raise ConfigError(f"{parent} has no {last!r} to instrument; {hint}")
-    return Target("pending", path, path)
-
-
-def _no_adapter(name: str) -> ConfigError:
-    return ConfigError(
-        f"{name!r} is a framework, and this version has no adapter for frameworks; "
-        f"instrument takes {ACCEPTED}"
-    )
+    return [Target("pending", path, path)]
 
 
 def find_dotted(path: str) -> Any:
@@ -157,8 +160,26 @@ def _static_get(value: Any, name: str) -> Any:
     return (object_vars(value) or {}).get(name)
 
 
+def as_adapted(target: Target, adapter: Adapter) -> Target:
+    """Return a target whose calls are to be recorded by a framework's table, whatever its class says.
+
+    A module means all tools of the framework. Raises ConfigError for what no table can tell apart.
+    """
+    if target.kind in ("module", "framework"):
+        return Target("framework", adapter, adapter.name)
+    if target.kind in ("adapted", "class", "instance", "function"):
+        return target._replace(kind="adapted")
+    raise ConfigError(
+        f"adapter={adapter.name!r} does not go with {target.label}: it takes a framework, or classes and "
+        "objects of its tools, that are imported"
+    )
+
+
 def search(target: Target, choice: Choice, found: Found, *, name: str | None, nested: bool | None) -> None:
     """Find the tools of one target."""
+    if target.kind in ("framework", "adapted"):
+        found.adapted.append(target.value)
+        return
     if target.kind == "module":
         find_in_module(target.value, choice, found, name=name, nested=bool(nested))
         for cls in companions(target.value):

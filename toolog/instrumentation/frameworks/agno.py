@@ -1,0 +1,107 @@
+"""Agno: functions and toolkits of its agents and teams.
+
+Every call of a tool is a `FunctionCall`: it knows the model's id and arguments, fills in what the agent
+provides, and turns an exception into a text after it logged it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any
+
+from toolog.instrumentation.frameworks.calls import bound_to, unwrap_function
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request, Toolbox
+
+_INJECTED = frozenset({"agent", "team", "run_context", "fc", "images", "videos", "audios", "files"})
+
+
+def _read(call: Any, given: Given) -> Request:
+    tool = call.function
+    function = _function(tool)
+    box = bound_to(function)
+    return Request(
+        name=tool.name,
+        call_id=call.call_id,
+        description=tool.description,
+        owners=(tool,) if box is None else (tool, box),
+        function=function,
+        arguments=call.arguments or {},
+        injected=(_INJECTED | frozenset(tool._framework_params or ())) - frozenset(call.arguments or ()),
+        has_body=False,
+    )
+
+
+def _function(tool: Any) -> Any:
+    """Return what a tool was made of, behind the validation around it: a function, or a toolkit's method."""
+    function = tool.entrypoint
+    while type(function) is FunctionType and "__wrapped__" in vars(function):
+        function = vars(function)["__wrapped__"]
+    return function
+
+
+def _expand(value: Any) -> tuple[Any, ...]:
+    """Return what stands for a tool in the requests: an agent runs copies of it."""
+    return (value, unwrap_function(value.entrypoint)) if hasattr(value, "entrypoint") else (value,)
+
+
+def _note_error(call: Any, instance: Any, given: Given, result: Any) -> None:
+    error = next(iter(given.get("args") or given.values()), None)
+    if isinstance(error, BaseException):
+        call.suspect(error)
+
+
+def _judge(outcome: Any) -> str | None:
+    if getattr(outcome, "status", None) == "failure":
+        return str(outcome.error)
+    return None
+
+
+def _output(outcome: Any) -> Any:
+    return getattr(outcome, "result", outcome)
+
+
+def _refused(_: Any, given: Given, call: Any) -> Iterable[Request]:
+    """Give the request that comes to no call: there is no such function, or its arguments cannot be read."""
+    if given["functions"] is not None and (call is None or call.error is not None):
+        yield Request(
+            name=given["name"],
+            call_id=given["call_id"],
+            arguments=given["arguments"],
+            known=call is not None,
+            refusal=f"Function {given['name']} not found" if call is None else call.error,
+        )
+
+
+_TOOLKIT = "agno.tools.toolkit:Toolkit"
+_FUNCTION = "agno.tools.function"
+
+ADAPTER = Adapter(
+    name="agno",
+    distribution="agno",
+    packages=("agno",),
+    minimum="3.0",
+    tested="3.1.10",
+    entries=(
+        Entry(
+            place=f"{_FUNCTION}:FunctionCall.execute", role="body", read=_read, judge=_judge, output=_output
+        ),
+        Entry(
+            place=f"{_FUNCTION}:FunctionCall.aexecute", role="body", read=_read, judge=_judge, output=_output
+        ),
+        Entry(place=f"{_FUNCTION}:log_exception", role="note", note=_note_error),
+        Entry(place="agno.utils.functions:get_function_call", role="after", after=_refused),
+    ),
+    tools=(f"{_FUNCTION}:Function", f"{_TOOLKIT}"),
+    expand=_expand,
+    toolbox=Toolbox(
+        place=_TOOLKIT,
+        name=lambda cls, attribute: attribute,
+        leave_out=frozenset({"register", "connect", "close", "get_functions", "get_async_functions"}),
+    ),
+    recorded="Each tool call of an agent or a team: functions, `@tool`s and the methods of toolkits, "
+    "with the model's call id; the tool's own exception in place of the text that the model "
+    "is told. Unknown functions, and arguments that do not fit, as rejected.",
+    not_recorded="Models, memory, knowledge and workflows. The input is the model's, before pydantic "
+    "converts it; a result that is a generator is described, not followed.",
+)
