@@ -94,6 +94,15 @@ def fail(call: Call, error: BaseException, duration: int | None = None) -> None:
     finish(call, event, status, duration, error=error)
 
 
+def step_out(error: BaseException) -> None:
+    """Take the frame that caught an exception out of its traceback: the user sees the tool's frames and the
+    caller's, as without us. A bare ``raise`` must follow, which adds no frame of its own.
+    """
+    trace = error.__traceback__
+    if trace is not None:
+        error.__traceback__ = trace.tb_next
+
+
 def kind_of(error: BaseException) -> tuple[str, str]:
     """Return the event and the status that an exception out of a tool means."""
     if isinstance(error, TimeoutError):
