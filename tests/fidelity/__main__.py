@@ -36,7 +36,9 @@ def main() -> int:
     options = parser.parse_args()
     pythons = options.python or [version for version in PYTHONS if find_python(version)]
     found: list[dict[str, Any]] = []
-    print(f"{'package':<24}{'python':<8}{'mode':<12}{'tests':>7}{'calls':>10}{'differ':>8}{'s':>7}{'plain s':>9}")
+    print(
+        f"{'package':<24}{'python':<8}{'mode':<12}{'tests':>7}{'calls':>10}{'differ':>8}{'s':>7}{'plain s':>9}"
+    )
     for version in pythons:
         for subject in PACKAGES:
             if options.package and subject.name not in options.package:

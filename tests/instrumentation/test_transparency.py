@@ -392,10 +392,8 @@ def test_a_context_manager_around_a_failing_tool(seen: Collector, weather: Modul
     instrument(weather)
     with contextlib.suppress(LookupError):
         weather.fail("Bern")
-    try:
+    with pytest.raises(LookupError) as caught:
         weather.fail("Rome")
-    except LookupError as error:
-        assert error.args == ("Rome",)
-        assert error.__context__ is None
-        assert error.__cause__ is None
+    error = caught.value
+    assert (error.args, error.__context__, error.__cause__) == (("Rome",), None, None)
     assert names(seen) == ["fail", "fail"]
