@@ -7,7 +7,7 @@ READY := $(VENV)/.toolog-dev
 # Two workers by default: the suite starts many processes of its own.
 JOBS ?= 2
 
-.PHONY: test lint bench services faults docs clean
+.PHONY: test lint bench services faults fidelity docs clean
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -32,6 +32,10 @@ services: $(READY)
 # The whole fault matrix, more than an hour; the suite has a short tier of it.
 faults: $(READY)
 	$(BIN)/python -m tests.faults $(ARGS)
+
+# The own test suites of third-party packages, instrumented and not; downloads them, takes about an hour.
+fidelity: $(READY)
+	$(BIN)/python -m tests.fidelity $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

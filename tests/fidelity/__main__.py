@@ -36,9 +36,8 @@ def main() -> int:
     options = parser.parse_args()
     pythons = options.python or [version for version in PYTHONS if find_python(version)]
     found: list[dict[str, Any]] = []
-    print(
-        f"{'package':<24}{'python':<8}{'mode':<12}{'tests':>7}{'calls':>10}{'differ':>8}{'s':>7}{'plain s':>9}"
-    )
+    heads = ("tests", "calls", "differ", "s", "plain s")
+    print(f"{'package':<24}{'python':<8}{'mode':<12}" + "".join(f"{head:>10}" for head in heads), flush=True)
     for version in pythons:
         for subject in PACKAGES:
             if options.package and subject.name not in options.package:
@@ -105,8 +104,8 @@ def tell(row: dict[str, Any], *, show: bool) -> None:
     """Print one row, and what is wrong with it."""
     if "tests" in row:
         print(
-            f"{row['package']:<24}{row['python']:<8}{row['mode']:<12}{row['tests']:>7}{row['calls']:>10}"
-            f"{row['differ']:>8}{row['seconds']:>7}{row['plain seconds']:>9}",
+            f"{row['package']:<24}{row['python']:<8}{row['mode']:<12}{row['tests']:>10}{row['calls']:>10}"
+            f"{row['differ']:>10}{row['seconds']:>10}{row['plain seconds']:>10}",
             flush=True,
         )
     else:

@@ -20,6 +20,7 @@ PLUGIN = Path(__file__).parent / "plugin"
 MODES = ("package", "nested", "everything")
 """How a package is instrumented: by ``instrument(package)``; with ``nested=True`` and all of its loaded
 modules; the same with starts recorded, output captured, threads and log lines followed."""
+_KEPT = ("HOME", "LANG", "TMPDIR", "FIDELITY_READING")
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
@@ -55,7 +56,11 @@ def run_suite(subject: Subject, environment: Environment, mode: str, *, only: tu
             "PYTHONPATH": str(PLUGIN), "PYTHONHASHSEED": "0", "TOOLOG_AUTOCONFIGURE": "0", "CI": "1",
             "PATH": f"{environment.python.parent}{os.pathsep}{os.environ['PATH']}",
         }  # fmt: skip
-        kept = {key: os.environ[key] for key in ("HOME", "LANG", "TMPDIR") if key in os.environ}
+        kept = {
+            key: os.environ[key]
+            for key in ("HOME", "LANG", "TMPDIR", "FIDELITY_READING")
+            if key in os.environ
+        }
         began = time.monotonic()
         done = subprocess.run(
             command, cwd=environment.source, env={**kept, **settings}, stdin=subprocess.DEVNULL,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 class Subject(NamedTuple):
     """A package with its own tests, as its source distribution carries them.
 
-    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where the tests
-    lie in the unpacked distribution, or a module name for tests that are installed with the package.
-    ``requires``: what the tests need beside pytest. ``arguments``: given to pytest; also what leaves out tests
-    that need a network, a terminal, or are about the package's build. ``by_nature``: tests that no wrapper in
+    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where they lie
+    in the unpacked distribution, or a module name for tests that are installed with the package.
+    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where they lie in
+    need a network, a terminal, or are about the package's build. ``by_nature``: tests that no wrapper in
     Python can leave alone, with the reason why.
     """
 
@@ -38,7 +38,8 @@ PACKAGES = (
             requires=("simplejson",)),
     Subject("boltons", "26.2.0", "boltons", ("tests",), "subclasses of builtins, generated functions"),
     Subject("tenacity", "9.2.1", "tenacity", ("tests",), "decorators over sync and async functions",
-            requires=("tornado", "typeguard")),
+            requires=("tornado", "typeguard"),
+            by_nature={"*::TestContextManager::test_sleeps": "asserts that it takes less than 1.1 ms"}),
     Subject("attrs", "26.1.0", "attr", ("tests",), "classes made from classes, slots",
             requires=("hypothesis", "cloudpickle", "pympler")),
     Subject("more-itertools", "11.2.1", "more_itertools", ("tests",), "generators, iterator classes"),
@@ -52,11 +53,23 @@ PACKAGES = (
     Subject("cattrs", "26.2.1", "cattrs", ("tests",), "generated functions, singledispatch",
             requires=("hypothesis", "pytest-benchmark", "immutables", "typing-extensions")),
     Subject("anyio", "4.16.0", "anyio", ("tests",), "two async backends behind one face",
-            requires=("trio", "trustme", "psutil", "exceptiongroup", "hypothesis", "pytest-mock", "blockbuster")),
+            requires=("trio", "trustme", "psutil", "exceptiongroup", "hypothesis", "pytest-mock",
+                      "blockbuster")),
     Subject("trio", "0.35.0", "trio", ("trio._tests",), "an event loop with its own async generators",
             requires=("trustme", "pyopenssl", "astor", "jedi")),
     Subject("llm", "0.36", "llm", ("tests",), "pydantic models, toolboxes, plugins",
             requires=("pytest-httpx", "pytest-asyncio", "pytest-recording", "syrupy", "numpy", "cogapp")),
-    Subject("pydantic", "2.14.4", "pydantic", ("tests",), "a metaclass with a core in Rust, schemas from functions",
+    Subject("pydantic", "2.14.4", "pydantic", ("tests",), "a metaclass over a core in Rust, schemas",
             requires=("dirty-equals", "pytest-mock", "pytest-examples", "jsonschema", "faker", "hypothesis")),
 )  # fmt: skip
+
+INSTALLED = (
+    Subject("aiosqlite", "", "aiosqlite", ("aiosqlite.tests.smoke",), "async over a thread",
+            arguments=("--pyargs",)),
+    Subject("trio", "", "trio", ("trio._tests.test_channel", "trio._tests.test_util", "trio._tests.test_abc",
+                                 "trio._tests.test_contextvars", "trio._tests.test_timeouts"),
+            "an event loop with its own async generators",
+            arguments=("--pyargs", "-p", "trio._tests.pytest_plugin", "-p", "no:asyncio")),
+)  # fmt: skip
+"""Packages that install their tests, in whatever version the development environment has: the suite runs
+these without downloading anything."""

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 MODULE, MODE = os.environ["FIDELITY_MODULE"], os.environ["FIDELITY_MODE"]
-_out = open(os.environ["FIDELITY_OUT"], "a", buffering=1, encoding="utf-8", errors="backslashreplace")
+_out = open(os.environ["FIDELITY_OUT"], "a", 1, "utf-8", "backslashreplace")  # noqa: SIM115
 _me = os.getpid()
 _facts: dict[str, Any] = {"calls": 0, "faults": 0, "fault": "", "wrapped": 0, "seconds": 0.0}
-READING = 10.0
+READING = float(os.environ.get("FIDELITY_READING", "10"))
 """Seconds in which documents of records are made and checked; later records are only counted."""
 
 
@@ -70,7 +70,9 @@ def _instrument() -> None:
         _facts["wrapped"] += len(made.wrapped)
 
     # Small bounds: suites hand whole object graphs about, and this is about fidelity, not about volume.
-    apply_capture({"max_bytes": 4096, "max_nesting": 4, "capture_output": MODE == "everything"})
+    apply_capture(
+        {"max_bytes": 2048, "max_items": 10, "max_nesting": 2, "capture_output": MODE == "everything"}
+    )
     refresh_plans()
     if MODE == "everything":
         loglines.install()
@@ -84,6 +86,7 @@ if MODE != "plain":
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Write down how a phase of a test came out."""
     if report.when == "call" or report.outcome != "passed":
         outcome = report.outcome if report.when == "call" else f"{report.when} {report.outcome}"
         if hasattr(report, "wasxfail"):
@@ -93,12 +96,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Write down what could not even be collected."""
     if report.outcome == "failed":
         _write(test=report.nodeid, outcome="collect failed", text=str(report.longrepr)[-6000:])
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(exitstatus: int) -> None:
+    """Write down what the whole run was: records, troubles, the exit code."""
     contained: dict[str, int] = {}
     if MODE != "plain":
         from toolog import counters
