@@ -3,6 +3,7 @@
     --package NAME   only this package; may be repeated
     --mode MODE      only this mode (package, nested, everything); may be repeated
     --python X.Y     only this Python; may be repeated (all of 3.11, 3.12, 3.13 that the machine has)
+    --limit SECONDS  how long one run of a suite may take (1500)
     --show           print pytest's report of each difference
     --json FILE      write the results into a file, for docs/fidelity.py
 
@@ -18,7 +19,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.fidelity.comparison import MODES, Difference, differences, run_suite, unexplained
+from tests.fidelity.comparison import LIMIT, MODES, Difference, Run, differences, run_suite, unexplained
 from tests.fidelity.environments import CannotPrepare, Environment, find_python, prepare
 from tests.fidelity.packages import PACKAGES, Subject
 
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--package", action="append", choices=[one.name for one in PACKAGES], metavar="NAME")
     parser.add_argument("--mode", action="append", choices=MODES, metavar="MODE")
     parser.add_argument("--python", action="append", metavar="X.Y")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
@@ -42,7 +44,7 @@ def main() -> int:
         for subject in PACKAGES:
             if options.package and subject.name not in options.package:
                 continue
-            for row in compare(subject, version, options.mode or MODES):
+            for row in compare(subject, version, options.mode or MODES, options.limit):
                 found.append(row)
                 tell(row, show=options.show)
                 if options.json:  # after each row: whoever ends it early has what was done
@@ -52,19 +54,23 @@ def main() -> int:
     return 1 if wrong or not found else 0
 
 
-def compare(subject: Subject, version: str, modes: tuple[str, ...]) -> list[dict[str, Any]]:
+def compare(
+    subject: Subject, version: str, modes: tuple[str, ...], limit: float = LIMIT
+) -> list[dict[str, Any]]:
     """Run one package's suite plain and in the modes; return a row for each mode."""
     row = {"package": f"{subject.name} {subject.version}", "kind": subject.kind, "python": version}
     try:
         environment = prepare(subject, version)
     except CannotPrepare as error:
         return [{**row, "mode": "-", "wrong": [f"cannot be prepared: {error}"]}]
-    plain = run_suite(subject, environment, "plain")
-    return [{**row, **_compare_mode(subject, environment, mode, plain)} for mode in modes]
+    plain = run_suite(subject, environment, "plain", limit=limit)
+    return [{**row, **_compare_mode(subject, environment, mode, plain, limit)} for mode in modes]
 
 
-def _compare_mode(subject: Subject, environment: Environment, mode: str, plain: Any) -> dict[str, Any]:
-    watched = run_suite(subject, environment, mode)
+def _compare_mode(
+    subject: Subject, environment: Environment, mode: str, plain: Run, limit: float
+) -> dict[str, Any]:
+    watched = run_suite(subject, environment, mode, limit=limit)
     found = differences(plain, watched)
     left = unexplained(subject, found)
     unsteady = 0

@@ -43,8 +43,21 @@ class Difference(NamedTuple):
     text: str
 
 
-def run_suite(subject: Subject, environment: Environment, mode: str, *, only: tuple[str, ...] = ()) -> Run:
-    """Run a package's tests in one mode ("plain" or one of MODES); ``only``: tests instead of all."""
+LIMIT = 1500.0
+"""Seconds for one run of a suite."""
+
+
+def run_suite(
+    subject: Subject,
+    environment: Environment,
+    mode: str,
+    *,
+    only: tuple[str, ...] = (),
+    limit: float = LIMIT,
+) -> Run:
+    """Run a package's tests in one mode ("plain" or one of MODES); ``only``: tests instead of all; ``limit``:
+    seconds after which the run is ended, and says so.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "outcomes.jsonl"
         command = [
@@ -62,9 +75,9 @@ def run_suite(subject: Subject, environment: Environment, mode: str, *, only: tu
             if key in os.environ
         }
         began = time.monotonic()
-        done = subprocess.run(
+        done = _run(
             command, cwd=environment.source, env={**kept, **settings}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1500,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
         )  # fmt: skip
         took = time.monotonic() - began
         lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
@@ -80,6 +93,14 @@ def run_suite(subject: Subject, environment: Environment, mode: str, *, only: tu
         texts[name] = line["text"]
     ending = "" if facts else _describe_end(done.returncode, done.stdout.decode("utf-8", "replace"))
     return Run(outcomes, texts, facts, ending, took)
+
+
+def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(command, **options)
+    except subprocess.TimeoutExpired as late:
+        said = (late.output or b"")[-300:] + f"\nended after {options['timeout']:.0f} s".encode()
+        return subprocess.CompletedProcess(command, 124, said)
 
 
 def _describe_end(code: int, output: str) -> str:

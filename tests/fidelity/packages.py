@@ -8,11 +8,11 @@ from typing import NamedTuple
 class Subject(NamedTuple):
     """A package with its own tests, as its source distribution carries them.
 
-    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where they lie
-    in the unpacked distribution, or a module name for tests that are installed with the package.
     ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where they lie in
-    need a network, a terminal, or are about the package's build. ``by_nature``: tests that no wrapper in
-    Python can leave alone, with the reason why.
+    the unpacked distribution, or a module name for tests that are installed with the package. ``requires``:
+    what they need beside pytest. ``arguments``: given to pytest; also what leaves out tests that need a
+    network, a terminal, or are about the package's build. ``by_nature``: tests that no wrapper in Python can
+    leave alone, with the reason why.
     """
 
     name: str
