@@ -7,7 +7,7 @@ READY := $(VENV)/.toolog-dev
 # Two workers by default: the suite starts many processes of its own.
 JOBS ?= 2
 
-.PHONY: test lint bench services faults frameworks docs clean
+.PHONY: test lint bench services faults frameworks fidelity docs clean
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -38,6 +38,10 @@ faults: $(READY)
 ENVIRONMENTS ?= $(shell ls tests/frameworks/environments | sed 's/\.txt$$//')
 frameworks:
 	set -e; for name in $(ENVIRONMENTS); do $(PYTHON) -m tests.frameworks.environment $$name; done
+
+# The own test suites of third-party packages, instrumented and not; downloads them, takes about an hour.
+fidelity: $(READY)
+	$(BIN)/python -m tests.fidelity $(ARGS)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

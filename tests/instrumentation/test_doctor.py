@@ -15,7 +15,7 @@ import pytest
 from tooling import package, watching, write_package
 
 from tests.helpers import Collector
-from toolog import counters
+from toolog import counters, emit
 from toolog.errors import ConfigError
 from toolog.instrumentation.doctor import Diagnosis, diagnose
 from toolog.instrumentation.entry import instrument
@@ -142,6 +142,9 @@ def test_no_handler_is_told(seen: Collector, sick: ModuleType, monkeypatch: pyte
     monkeypatch.setenv("TOOLOG_AUTOCONFIGURE", "0")
     assert "no handler" in causes(diagnose())
     monkeypatch.delenv("TOOLOG_AUTOCONFIGURE")
+    assert "taken away" in str(diagnose())
+    monkeypatch.setattr(emit, "first", [])
+    emit.on_first_record(lambda: None)
     assert "no handler" not in causes(diagnose())
 
 

@@ -72,7 +72,7 @@ def greet(name: str, /, greeting: str = "hello", *rest: int, **more: Any) -> str
     return f"{greeting} {name}"
 
 
-PLAIN_GREET = [greet]  # in a list, because aliases in modules are repaired
+PLAIN_GREET = (greet,)  # in a tuple, because names, lists and dicts of modules are repaired
 
 
 @pytest.fixture

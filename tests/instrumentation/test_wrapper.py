@@ -203,6 +203,30 @@ def test_depth_is_told_by_default(seen: Collector, settings: Any) -> None:
     toolog.validate(deepest)
 
 
+def test_bounds_of_values_do_not_break_our_own_fields(seen: Collector, settings: Any) -> None:
+    """However few items of a user's values are kept, the chain of calls and of causes is as the schema says;
+    of a very long chain of calls the ends are shown."""
+    settings.max_depth, settings.max_items, settings.max_bytes = 2, 3, 2000
+    refresh_plans()
+
+    def walk(depth: int) -> int:
+        if depth == 0:
+            try:
+                raise KeyError("first")
+            except KeyError as error:
+                raise ExceptionGroup("many", [ValueError(str(n)) for n in range(8)]) from error
+        return tool(depth - 1)
+
+    tool = wrap(walk)
+    with pytest.raises(ExceptionGroup):
+        tool(100)
+    for document in seen.documents:
+        toolog.validate(document)
+    deepest = seen.documents[0]
+    assert deepest["depth_exceeded"] == ["walk"] * 32 + ["... 37 more"] + ["walk"] * 32
+    assert len(deepest["error"]["chain"]) == 9
+
+
 def test_depth_raises_where_asked(seen: Collector, settings: Any) -> None:
     """With on_max_depth="raise" the call is refused with its chain, and recorded as rejected."""
     settings.max_depth, settings.on_max_depth = 1, "raise"

@@ -72,6 +72,7 @@ def command(
         )
     finally:
         _name_the_missing(made)
+        _explain()
         if as_json:
             _tell()
 
@@ -86,6 +87,42 @@ def _name_the_missing(made: Sequence[toolog.Instrumentation]) -> None:
     for name in (name for one in made for name in one.waiting):
         if name.rpartition(".")[0] in sys.modules or not can_be_found(name.partition(".")[0]):
             click.echo(f"toolog run: nothing of {name!r} was recorded: there is no such name", err=True)
+
+
+_SHOWN = 4
+"""How many findings of one cause are shown."""
+_PATIENCE = 1.0
+"""Seconds to wait for the sinks before what still waits for them is told; closing waits in any case."""
+
+
+def _explain() -> None:
+    """Tell why nothing was recorded, when nothing was, and which records are not where they belong yet."""
+    import toolog
+
+    if not toolog.stats()["accepted"]:
+        from toolog.instrumentation.doctor import diagnose
+
+        seen: dict[str, int] = {}
+        click.echo("toolog run: no call was recorded; what may be the cause:", err=True)
+        for finding in sorted(diagnose().findings, key=lambda one: one.kind != "problem"):
+            seen[finding.cause] = seen.get(finding.cause, 0) + 1
+            if finding.kind != "ok" and seen[finding.cause] <= _SHOWN:
+                advice = f" ({finding.advice})" if finding.advice else ""
+                click.echo(f"  {finding.cause}: {finding.subject}: {finding.text}{advice}", err=True)
+            elif finding.cause == "wrapped":
+                click.echo(f"  not called: {finding.subject}: {finding.text}", err=True)
+        return
+    delivered = toolog.flush(_PATIENCE)
+    stats = toolog.stats()
+    for reason, levels in stats["dropped"].items():
+        click.echo(f"toolog run: {sum(levels.values())} records were dropped: {reason}", err=True)
+    for sink, number in stats["in_spool"].items():
+        if number and not delivered:
+            click.echo(
+                f"toolog run: {number} records wait in the spool for {sink}, which does not take them; "
+                "the next run sends them, or `toolog ship`",
+                err=True,
+            )
 
 
 def _tell() -> None:

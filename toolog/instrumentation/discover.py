@@ -109,6 +109,8 @@ def find_in_module(
     if type(module).__name__ == "_LazyModule":
         found.skip(title, "lazy module: not loaded yet, and not made to load")
         return
+    if "__path__" in names and names.get("__file__") is None:
+        found.skip(title, "namespace package: it defines nothing itself, name one of the packages in it")
     if "__getattr__" in names:
         found.skip(f"{title}.*", "lazy module: names that are not loaded yet are not looked at")
     seen: set[int] = set()
@@ -410,12 +412,20 @@ def _note_method(raw: Any, path: str, attribute: str, found: Found) -> None:
         found.skip(f"{path}.{attribute}", "property: never evaluated")
     elif is_class(raw):
         found.skip(f"{path}.{attribute}", "nested class")
-    elif kind.__name__ in ("builtin_function_or_method", "method_descriptor", "wrapper_descriptor"):
+    elif kind.__name__ in _COMPILED:
         found.skip(f"{path}.{attribute}", "function written in C")
 
 
+_COMPILED = frozenset({
+    "builtin_function_or_method", "method_descriptor", "wrapper_descriptor", "classmethod_descriptor",
+    "cython_function_or_method", "fused_cython_function", "nb_func", "nb_method", "instancemethod", "ufunc",
+})  # fmt: skip
+"""Types of functions that are no Python functions: CPython's own (mypyc and PyO3 make these, too), those of
+Cython, nanobind, pybind11 and NumPy."""
+
+
 def _note_builtin(value: Any, path: str, attribute: str, found: Found) -> None:
-    if type(value).__name__ == "builtin_function_or_method" and not attribute.startswith("_"):
+    if type(value).__name__ in _COMPILED and not attribute.startswith("_"):
         found.skip(path, "function written in C")
 
 

@@ -11,24 +11,20 @@
     lazy module               names that are not loaded yet were not looked at
     framework version         the adapter does not know this version of an agent framework
     left out                  globs, private names, other packages' names
-    level                     the level of ``toolog.calls`` or of a tool hides successes or everything
-    disabled logger           ``dictConfig`` with ``disable_existing_loggers`` (its default), logging.disable
-    no handler                records go nowhere
-    troubles                  recording itself failed, and was contained
+
+What keeps the records of calls that were watched from being seen (a level, a logger, a handler, a stream that
+never ended, another process ...) is found by `silence`.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-import logging
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from types import FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from toolog import counters
 from toolog.errors import ToologError
 from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice
@@ -37,19 +33,8 @@ from toolog.instrumentation.entry import Instrumentation, active
 from toolog.instrumentation.frameworks.install import Installed, installed, names_of, sort_by_adapter
 from toolog.instrumentation.kinds import module_vars, object_vars
 from toolog.instrumentation.patch import Spot, namespace, spot_at
+from toolog.instrumentation.silence import Finding, after_the_call, few
 from toolog.instrumentation.targets import Target, resolve, search
-from toolog.levels import ROOT
-
-
-class Finding(NamedTuple):
-    """One thing worth knowing: ``kind`` is ok, note or problem; ``cause`` a short name; ``advice`` what to
-    do."""
-
-    kind: str
-    cause: str
-    subject: str
-    text: str
-    advice: str = ""
 
 
 class Diagnosis:
@@ -97,8 +82,7 @@ def diagnose(*targets: Any, load: bool = False) -> Diagnosis:
     for target in targets:
         for resolved in _resolve(target, load, findings):
             findings += _look_ahead(resolved)
-    findings += _logging()
-    findings += _own_troubles()
+    findings += after_the_call(made)
     return Diagnosis(findings)
 
 
@@ -131,7 +115,7 @@ def _failed(target: str, error: Exception) -> Finding:
 
 def _look_at(made: Instrumentation) -> Iterator[Finding]:
     if made.wrapped:
-        yield Finding("ok", "wrapped", made.label, f"{len(made.wrapped)} tools: {_few(made.wrapped)}")
+        yield Finding("ok", "wrapped", made.label, f"{len(made.wrapped)} tools: {few(made.wrapped)}")
     elif not made.waiting:
         yield Finding(
             "problem", "nothing found", made.label, "holds no tools; see below for what was skipped"
@@ -272,15 +256,20 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
     done = [tool.name for tool in found_tools.tools if _is_done(tool)]
     todo = [tool.name for tool in found_tools.tools if not _is_done(tool)]
     if done:
-        yield Finding("ok", "wrapped", target.label, f"{len(done)} tools are instrumented: {_few(done)}")
+        yield Finding("ok", "wrapped", target.label, f"{len(done)} tools are instrumented: {few(done)}")
     if todo:
         yield Finding(
             "note",
             "not wrapped",
             target.label,
-            f"{len(todo)} tools are not instrumented: {_few(todo)}",
+            f"{len(todo)} tools are not instrumented: {few(todo)}",
             "toolog.instrument would record their calls",
         )
+    if found_tools.tools and target.kind == "module":
+        yield Finding(
+            "note", "nested", target.label, "its outermost calls would be records, what it calls itself not",
+            f"toolog.instrument({target.label}, nested=True) records those, too",
+        )  # fmt: skip
     yield from _skipped(found_tools.skipped)
 
 
@@ -315,76 +304,3 @@ def _skipped(skipped: Iterable[Any]) -> Iterator[Finding]:
         elif "held by no module" in reason:
             cause = "not reachable"
         yield Finding("problem" if cause == "not reachable" else "note", cause, name, reason)
-
-
-def _logging() -> Iterator[Finding]:
-    root = logging.getLogger(ROOT)
-    below = logging.root.manager.disable
-    if below >= logging.INFO:
-        yield Finding(
-            "problem", "disabled logger", "logging", f"logging.disable({below}) is in force",
-            "call logging.disable(logging.NOTSET)",
-        )  # fmt: skip
-    level = root.getEffectiveLevel()
-    if level > logging.INFO:
-        hidden = "successful calls are" if level <= logging.ERROR else "all calls are"
-        where = next(
-            (f"{key}={os.environ[key]}" for key in ("TOOLOG_LEVEL", "LOG_LEVEL") if key in os.environ), ""
-        )
-        yield Finding(
-            "problem", "level", ROOT, f"its level is {logging.getLevelName(level)}, so {hidden} not recorded",
-            f"toolog.set_level('INFO'){f' (it came from {where})' if where else ''}",
-        )  # fmt: skip
-    silenced = [
-        name for name, logger in list(logging.root.manager.loggerDict.items())
-        if isinstance(logger, logging.Logger) and logger.disabled and (name + ".").startswith(ROOT + ".")
-    ]  # fmt: skip
-    if silenced:
-        yield Finding(
-            "problem", "disabled logger", ROOT,
-            f"{len(silenced)} of its loggers are disabled: {_few(silenced)}",
-            "give dictConfig 'disable_existing_loggers': False, or instrument after it",
-        )  # fmt: skip
-    raised = [
-        name for name, logger in list(logging.root.manager.loggerDict.items())
-        if isinstance(logger, logging.Logger) and name.startswith(ROOT + ".") and logger.level > logging.INFO
-    ]  # fmt: skip
-    if raised:
-        yield Finding("note", "level", ROOT, f"{len(raised)} tools have a level of their own: {_few(raised)}")
-    if not _reaches_a_handler(root):
-        off = os.environ.get("TOOLOG_AUTOCONFIGURE") == "0"
-        yield Finding(
-            "problem" if off else "note", "no handler", ROOT, "no logging handler receives the records yet",
-            "TOOLOG_AUTOCONFIGURE=0 is set: call toolog.configure() or add a ToologHandler" if off
-            else "the first record brings up the development profile; toolog.configure() brings up another",
-        )  # fmt: skip
-
-
-def _reaches_a_handler(logger: logging.Logger) -> bool:
-    here: logging.Logger | None = logger
-    while here is not None:
-        if any(not isinstance(handler, logging.NullHandler) for handler in here.handlers):
-            return True
-        if not here.propagate:
-            return False
-        here = here.parent
-    return False
-
-
-def _own_troubles() -> Iterator[Finding]:
-    for labels, number in counters.table("internal").items():
-        reason = dict(labels).get("reason", "?")
-        yield Finding(
-            "problem", "troubles", "toolog", f"{number} times contained while recording: {reason}",
-            "the logger toolog.internal tells the kind of error",
-        )  # fmt: skip
-    number = counters.value("reentrant")
-    if number:
-        yield Finding(
-            "note", "reentrant", "toolog", f"{number} calls made by recording itself were not recorded"
-        )
-
-
-def _few(names: Iterable[str], most: int = 6) -> str:
-    listed = list(names)
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")

@@ -21,6 +21,7 @@ from toolog.instrumentation.room import make_room
 from toolog.record import ToolRecord
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
+from toolog.snapshot.walk import Limits
 
 WARNING = 30
 
@@ -94,6 +95,15 @@ def fail(call: Call, error: BaseException, duration: int | None = None) -> None:
         duration = perf_counter_ns() - call.started
     event, status = kind_of(error)
     finish(call, event, status, duration, error=error)
+
+
+def step_out(error: BaseException) -> None:
+    """Take the frame that caught an exception out of its traceback: the user sees the tool's frames and the
+    caller's, as without us. A bare ``raise`` must follow, which adds no frame of its own.
+    """
+    trace = error.__traceback__
+    if trace is not None:
+        error.__traceback__ = trace.tb_next
 
 
 def kind_of(error: BaseException) -> tuple[str, str]:
@@ -211,12 +221,26 @@ class Outside(Scope):
         self.plan = NOWHERE  # it is no tool of ours
 
 
+_OURS = frozenset({"error", "depth_exceeded", "attempts"})
+_CHAIN_END = 32  # names at either end of a chain of calls that is deeper than that
+_NAME = 200  # characters of a name there
+
+
+def _shown_chain(call: Call) -> list[str]:
+    """Return the names of the tools from the root to this call; of very many the first and the last ones."""
+    names = [name[:_NAME] for name in call.chain()]
+    between = len(names) - 2 * _CHAIN_END
+    if between > 0:
+        names[_CHAIN_END:-_CHAIN_END] = [f"... {between} more"]
+    return names
+
+
 def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:
     """Return further content of a call's record as packed pairs: error, extras, output lines, cuts, depth
     chain.
     """
     if call.depth > capture.max_depth:
-        content["depth_exceeded"] = list(call.chain())
+        content["depth_exceeded"] = _shown_chain(call)
     if call.output is not None:
         content.update(call.output.take())
     if call.extra is not None:
@@ -226,7 +250,8 @@ def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = 
     for key, value in content.items():
         if value is None:
             continue
-        packed, cut = pack_cut(value, key)
+        # How many items of a user's values are kept says nothing of our own fields: the schema does.
+        packed, cut = pack_cut(value, key, Limits(capture.max_bytes) if key in _OURS else None)
         parts += [ormsgpack.packb(key), packed]
         cuts.update(cut or {})
     number = len(parts) // 2

@@ -23,7 +23,7 @@ from toolog.counters import contain
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
 from toolog.instances import known_objects
-from toolog.instrumentation.endings import fail, finish, prepare, reentered, succeed, wanted
+from toolog.instrumentation.endings import fail, finish, prepare, reentered, step_out, succeed, wanted
 from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
@@ -119,7 +119,11 @@ def make_wrapper(plan: Plan) -> Wrapper:
             contain("capture", trouble)
             call = None
         if call is None:
-            return wrapped(*args, **kwargs)
+            try:
+                return wrapped(*args, **kwargs)
+            except BaseException as error:
+                step_out(error)
+                raise
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
@@ -127,6 +131,7 @@ def make_wrapper(plan: Plan) -> Wrapper:
                 fail(call, error)
             finally:
                 pop(token)
+                step_out(error)
             raise
         duration = perf_counter_ns() - call.started
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from threading import get_ident
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from toolog.call import Call, Plan
 from toolog.context import Place, Scope, current, pop, push
 from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
+from toolog.instrumentation.endings import step_out
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 _mro = type.__dict__["__mro__"].__get__
@@ -67,10 +69,14 @@ def make_gate(choices: Sequence[tuple[Gate, Wrapper]]) -> Wrapper:
     """Return a wrapper that records only the calls that a gate admits; the first that admits decides how."""
 
     def toolog_gate(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        for gate, record in choices:
-            if gate.admits(instance):
-                return record(wrapped, instance, args, kwargs)
-        return wrapped(*args, **kwargs)
+        try:
+            for gate, record in choices:
+                if gate.admits(instance):
+                    return record(wrapped, instance, args, kwargs)
+            return wrapped(*args, **kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     return toolog_gate
 
@@ -86,16 +92,20 @@ def make_super_gate(
     """
 
     def toolog_super(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        scope = current.get()
-        if isinstance(scope, Call):
-            key = id(scope.plan)
-            for plans in overriding:
-                if key in plans:
-                    inside = scope.instance
-                    if inside is None or inside == identify(instance):
-                        return wrapped(*args, **kwargs)
-                    break
-        return record(wrapped, instance, args, kwargs)
+        try:
+            scope = current.get()
+            if isinstance(scope, Call):
+                key = id(scope.plan)
+                for plans in overriding:
+                    if key in plans:
+                        inside = scope.instance
+                        if inside is None or inside == identify(instance):
+                            return wrapped(*args, **kwargs)
+                        break
+            return record(wrapped, instance, args, kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     return toolog_super
 
@@ -109,9 +119,13 @@ def make_outermost(record: Wrapper, homes: frozenset[str]) -> Wrapper:
     frame = sys._getframe
 
     def toolog_outermost(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        if frame(1).f_globals.get("__name__") in homes:
-            return wrapped(*args, **kwargs)
-        return record(wrapped, instance, args, kwargs)
+        try:
+            if frame(1).f_globals.get("__name__") in homes:
+                return wrapped(*args, **kwargs)
+            return record(wrapped, instance, args, kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     return toolog_outermost
 
@@ -150,9 +164,10 @@ def make_constructor(
             contain("constructor", trouble)
         try:
             result = wrapped(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             if newborn is not None:
                 abandon(newborn)
+            step_out(error)
             raise
         finally:
             if token is not None:
@@ -168,15 +183,18 @@ class SubclassHook:
     """An ``__init_subclass__`` that does what the class did before, then shows the new subclass to ``adopt``.
 
     Pickled with its class by value (cloudpickle), it leaves a plain function that does what the class did
-    before.
+    before. Name and docstring are those of what it does, so that ``help`` of the class says the same.
     """
-
-    __slots__ = ("adopt", "holder", "previous")
 
     def __init__(self, holder: type, previous: Any, adopt: Callable[[type], None]) -> None:
         self.holder = holder
         self.previous = previous
         self.adopt = adopt
+        if previous is None:
+            update_wrapper(self, object.__init_subclass__, updated=())
+            del self.__wrapped__  # type: ignore[attr-defined]  # it has no signature
+        else:
+            update_wrapper(self, getattr(previous, "__func__", previous), updated=())
 
     def __call__(self, cls: type, /, **kwargs: Any) -> None:  # noqa: D102
         if self.previous is None:

@@ -23,6 +23,7 @@ from typing import Any
 from toolog.call import Call, packed_process
 from toolog.context import HOLD, Scope, current, pop, push
 from toolog.counters import contain
+from toolog.instrumentation.endings import step_out
 from toolog.instrumentation.stream_record import Items, end, returned
 
 _get, _set, _reset = current.get, current.set, current.reset
@@ -87,6 +88,7 @@ class Lazy:
             return item
         except BaseException as error:
             self._toolog_raised(error)
+            step_out(error)
             raise
         finally:
             self._toolog_scope = _get() or self._toolog_call
@@ -152,6 +154,7 @@ class GeneratorProxy(Lazy):
                 self._toolog_raised(error)
             finally:
                 pop(token)
+                step_out(error)
             raise
         self._toolog_scope = scope = _get() or self._toolog_call
         if self._toolog_items is not None:
@@ -225,6 +228,7 @@ class CoroutineProxy(Lazy):
                 self._toolog_raised(error)
             finally:
                 pop(token)
+                step_out(error)
             raise
         self._toolog_scope = _get() or self._toolog_call
         if HOLD:

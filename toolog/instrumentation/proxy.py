@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import lru_cache
-from types import FunctionType
+from functools import lru_cache, partial
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 from wrapt import BoundFunctionWrapper, FunctionWrapper
@@ -24,7 +24,20 @@ _bind = FunctionWrapper.__get__
 _LruCache = type(lru_cache(lambda: None))
 
 
-class BoundToolWrapper(BoundFunctionWrapper):  # type: ignore[type-arg]
+class _Methods(type(BoundFunctionWrapper)):  # type: ignore[misc]
+    """The type of `BoundToolWrapper`: called with a function and an object it makes a method of them.
+
+    ``type(method)(function, obj)`` is how weakref.WeakMethod and its like make a method again. The wrappers
+    themselves are made past this, by `_make_bound`, because a call in Python costs as much as all of binding.
+    """
+
+    def __call__(cls, function: Any, obj: Any) -> Any:
+        if type(function) is BoundToolWrapper and _bound_to(function) is None:
+            return function._self_parent.__get__(obj, type(obj))
+        return MethodType(function, obj)
+
+
+class BoundToolWrapper(BoundFunctionWrapper, metaclass=_Methods):  # type: ignore[type-arg]
     """A wrapped tool bound to an object or a class, or taken from its class (then not bound)."""
 
     __slots__ = ()
@@ -32,6 +45,14 @@ class BoundToolWrapper(BoundFunctionWrapper):  # type: ignore[type-arg]
     @property
     def __toolog__(self) -> Any:
         return self._self_parent.__toolog__
+
+    @property
+    def __func__(self) -> Any:
+        """What ``Class.method`` is, the same object each time, as for a plain method."""
+        parent = self._self_parent
+        if parent._self_stable and self._self_instance is not None:
+            return parent.__get__(None, type(self._self_instance))
+        return cast(Any, self.__wrapped__).__func__
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
@@ -55,6 +76,9 @@ class BoundToolWrapper(BoundFunctionWrapper):  # type: ignore[type-arg]
         return self.__reduce_ex__(2)
 
 
+_make_bound = partial(type.__call__, BoundToolWrapper)
+
+
 class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
     """A wrapped tool as it stands in a namespace, in place of the original.
 
@@ -62,7 +86,7 @@ class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
     once the wrapper is undone; ``attribute`` the name in the namespace.
     """
 
-    __bound_function_wrapper__ = BoundToolWrapper
+    __bound_function_wrapper__ = staticmethod(_make_bound)  # type: ignore[assignment]
 
     def __init__(
         self,

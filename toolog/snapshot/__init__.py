@@ -54,16 +54,18 @@ def pack(value: Any) -> bytes:
     return _walked(value, None)[1] if packed is None else packed
 
 
-def pack_cut(value: Any, path: str) -> tuple[bytes, dict[str, dict[str, Any]] | None]:
+def pack_cut(
+    value: Any, path: str, limits: Limits | None = None
+) -> tuple[bytes, dict[str, dict[str, Any]] | None]:
     """Return what `pack` returns, and what was cut: ``{path: {"size", "unit", "hash"}}``, or None.
 
     ``path`` is where the value stands in the record ("input", "output"); paths below it look like
-    ``input.rows[3].name``.
+    ``input.rows[3].name``. ``limits`` replaces the configured bounds where those would cut.
     """
     packed = _fast(value)
     if packed is not None:
         return packed, None
-    _, packed, cuts = _walked(value, None)
+    _, packed, cuts = _walked(value, limits)
     return packed, {path + place: note for place, note in cuts.items()} if cuts else None
 
 

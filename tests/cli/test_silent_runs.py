@@ -1,0 +1,158 @@
+"""`toolog run` says why a program that called tools, or seemed to, left no records."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tests.cli.conftest import Done, Shell
+
+TOOLS = """
+class Till:
+    def charge(self, amount): return amount
+def find(word): return word
+def walk(n):
+    yield from range(n)
+"""
+
+
+def run(shell: Shell, program: str, *options: str, **environment: str) -> Done:
+    """Run a program with the module `shoptools` instrumented."""
+    (shell.folder / "shoptools.py").write_text(TOOLS)
+    (shell.folder / "agent.py").write_text(textwrap.dedent(program))
+    return shell("run", *(options or ("-i", "shoptools")), "agent.py", **environment)
+
+
+CAUSES = {
+    "imported too early": (
+        """
+        import functools, shoptools, toolog
+        toolog.uninstrument(shoptools)
+        class Registry: tools = {"find": shoptools.find}
+        toolog.instrument(shoptools)
+        Registry.tools["find"]("lamp")
+        """,
+        "a dict under 'find' holds the plain function",
+    ),
+    "replaced": (
+        """
+        import importlib, shoptools
+        importlib.reload(shoptools)
+        shoptools.find("lamp")
+        """,
+        "the plain function stands here again",
+    ),
+    "patched over": (
+        """
+        import shoptools
+        from unittest import mock
+        mock.patch.object(shoptools, "find").start()
+        shoptools.find("lamp")
+        """,
+        "a MagicMock stands where our wrapper stood",
+    ),
+    "disabled logger": (
+        """
+        import logging, shoptools
+        logging.disable(logging.CRITICAL)
+        shoptools.find("lamp")
+        """,
+        "logging.disable(50) is in force",
+    ),
+    "closed handler": (
+        """
+        import logging.config, shoptools
+        logging.config.dictConfig({"version": 1})
+        """,
+        "its ToologHandler was closed",
+    ),
+    "no handler": (
+        """
+        import logging, shoptools
+        calls = logging.getLogger("toolog.calls")
+        for handler in list(calls.handlers): calls.removeHandler(handler)
+        shoptools.find("lamp")
+        """,
+        "its handlers were taken away",
+    ),
+    "left out": (
+        """
+        import shoptools, toolog
+        toolog.uninstrument(shoptools)
+        toolog.instrument(shoptools, exclude="find")
+        shoptools.find("lamp")
+        """,
+        "excluded by 'find'",
+    ),
+    "nested": ("import shoptools", "nested=True"),
+    "stream not ended": (
+        """
+        import shoptools, sys
+        sys.kept = shoptools.walk(3)
+        """,
+        "never started",
+    ),
+    "other process": (
+        """
+        import shoptools, subprocess, sys
+        subprocess.run([sys.executable, "-c", "import shoptools; shoptools.find('lamp')"], check=True)
+        """,
+        "not in programs it started",
+    ),
+    "not called": ("import shoptools", "3 tools: Till.charge, find, walk"),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_run_without_records_names_the_cause(bare_shell: Shell, cause: str) -> None:
+    """Whatever kept the records away is told at the end, by name and with what to do."""
+    program, text = CAUSES[cause]
+    done = run(bare_shell, program)
+    assert done.code == 0, done.err
+    told = done.err.partition("toolog run: no call was recorded; what may be the cause:\n")[2]
+    assert told, done.err
+    lines = [line for line in told.splitlines() if line.startswith(f"  {cause}: ")]
+    assert any(text in line for line in lines), told
+
+
+@pytest.mark.parametrize(
+    ("names", "environment", "cause", "text"),
+    [
+        (("-i", "shoptools"), {"TOOLOG_LEVEL": "CRITICAL"}, "level", "came from TOOLOG_LEVEL"),
+        (("-i", "math"), {}, "C code", "function written in C"),
+        (("-i", "numpy"), {}, "lazy module", "names that are not loaded yet"),
+        (("-i", "otherpkg"), {}, "waiting", "no such module can be found"),
+        (("-i", "wave"), {}, "waiting", "waits for its import"),
+    ],
+)
+def test_a_setting_or_a_target_that_gives_no_records_is_named(
+    bare_shell: Shell, names: tuple[str, ...], environment: dict[str, str], cause: str, text: str
+) -> None:
+    """A level that hides calls, C code, lazy names and modules that were never imported."""
+    done = run(bare_shell, "import math, numpy, shoptools\nshoptools.find('lamp')", *names, **environment)
+    told = done.err.partition("no call was recorded")[2]
+    assert any(line.startswith(f"  {cause}: ") and text in line for line in told.splitlines()), done.err
+
+
+def test_a_sink_that_takes_nothing_is_named(bare_shell: Shell) -> None:
+    """Records that wait for a sink are told with their number and what becomes of them."""
+    (bare_shell.folder / "pyproject.toml").write_text(
+        textwrap.dedent("""
+            [tool.toolog]
+            durability = "process"
+            sinks.search = {type = "elasticsearch", hosts = ["http://127.0.0.1:9"]}
+            retention.INFO = {sinks = ["search"], keep = "7 days"}
+            shutdown_timeout = "1 s"
+        """)
+    )
+    done = run(bare_shell, "import shoptools\nshoptools.find('lamp')")
+    assert done.code == 0
+    assert "1 records wait in the spool for search" in done.err
+
+
+def test_a_run_with_records_says_nothing(bare_shell: Shell) -> None:
+    """Where calls were recorded and are stored, stderr has the lines of the calls alone."""
+    done = run(bare_shell, "import shoptools\nshoptools.find('lamp')")
+    assert "toolog run" not in done.err
+    assert len(bare_shell("tail", "--json").rows) == 1

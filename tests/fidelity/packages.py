@@ -1,0 +1,75 @@
+"""The packages whose own test suites are run: pinned, each for a kind of code that wrappers break."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Subject(NamedTuple):
+    """A package with its own tests, as its source distribution carries them.
+
+    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where they lie in
+    the unpacked distribution, or a module name for tests that are installed with the package. ``requires``:
+    what they need beside pytest. ``arguments``: given to pytest; also what leaves out tests that need a
+    network, a terminal, or are about the package's build. ``by_nature``: tests that no wrapper in Python can
+    leave alone, with the reason why.
+    """
+
+    name: str
+    version: str
+    module: str
+    tests: tuple[str, ...]
+    kind: str
+    requires: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    by_nature: dict[str, str] = {}
+
+
+PACKAGES = (
+    Subject("pluggy", "1.7.0", "pluggy", ("testing",), "hooks by signature; pytest itself runs on it",
+            arguments=("--ignore=testing/benchmark.py",)),
+    Subject("aiosqlite", "0.22.1", "aiosqlite", ("aiosqlite/tests/smoke.py",), "async over a thread"),
+    Subject("tinydb", "4.9.0", "tinydb", ("tests",), "storages, __getattr__ forwarding",
+            requires=("pyyaml", "pytest-cov")),
+    Subject("jinja2", "3.1.6", "jinja2", ("tests",), "generated code, sync and async, lru_cache",
+            requires=("trio",)),
+    Subject("click", "8.5.1", "click", ("tests",), "decorators, inheritance, captured streams"),
+    Subject("marshmallow", "4.4.0", "marshmallow", ("tests",), "metaclasses, methods marked by attributes",
+            requires=("simplejson",)),
+    Subject("boltons", "26.2.0", "boltons", ("tests",), "subclasses of builtins, generated functions"),
+    Subject("tenacity", "9.2.1", "tenacity", ("tests",), "decorators over sync and async functions",
+            requires=("tornado", "typeguard"),
+            by_nature={"*::TestContextManager::test_sleeps": "asserts that it takes less than 1.1 ms"}),
+    Subject("attrs", "26.1.0", "attr", ("tests",), "classes made from classes, slots",
+            requires=("hypothesis", "cloudpickle", "pympler")),
+    Subject("more-itertools", "11.2.1", "more_itertools", ("tests",), "generators, iterator classes"),
+    Subject("sqlite-utils", "4.2.1", "sqlite_utils", ("tests",), "a client with a command line",
+            requires=("hypothesis", "cogapp")),
+    Subject("feedparser", "6.0.14", "feedparser", ("tests",), "mixins over sgmllib, dict subclasses"),
+    Subject("python-dateutil", "4.0.0", "dateutil", ("tests",), "factories, singletons by metaclass, caches",
+            requires=("hypothesis", "freezegun", "six")),
+    Subject("httpx", "0.28.1", "httpx", ("tests",), "sync and async twins over local servers",
+            requires=("trio", "trustme", "uvicorn", "chardet", "httpx[brotli,cli,http2,socks,zstd]")),
+    Subject("cattrs", "26.2.1", "cattrs", ("tests",), "generated functions, singledispatch",
+            requires=("hypothesis", "pytest-benchmark", "immutables", "typing-extensions")),
+    Subject("anyio", "4.16.0", "anyio", ("tests",), "two async backends behind one face",
+            requires=("trio", "trustme", "psutil", "exceptiongroup", "hypothesis", "pytest-mock",
+                      "blockbuster")),
+    Subject("trio", "0.35.0", "trio", ("trio._tests",), "an event loop with its own async generators",
+            requires=("trustme", "pyopenssl", "astor", "jedi")),
+    Subject("llm", "0.36", "llm", ("tests",), "pydantic models, toolboxes, plugins",
+            requires=("pytest-httpx", "pytest-asyncio", "pytest-recording", "syrupy", "numpy", "cogapp")),
+    Subject("pydantic", "2.14.4", "pydantic", ("tests",), "a metaclass over a core in Rust, schemas",
+            requires=("dirty-equals", "pytest-mock", "pytest-examples", "jsonschema", "faker", "hypothesis")),
+)  # fmt: skip
+
+INSTALLED = (
+    Subject("aiosqlite", "", "aiosqlite", ("aiosqlite.tests.smoke",), "async over a thread",
+            arguments=("--pyargs",)),
+    Subject("trio", "", "trio", ("trio._tests.test_channel", "trio._tests.test_util", "trio._tests.test_abc",
+                                 "trio._tests.test_contextvars", "trio._tests.test_timeouts"),
+            "an event loop with its own async generators",
+            arguments=("--pyargs", "-p", "trio._tests.pytest_plugin", "-p", "no:asyncio")),
+)  # fmt: skip
+"""Packages that install their tests, in whatever version the development environment has: the suite runs
+these without downloading anything."""
