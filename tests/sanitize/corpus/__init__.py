@@ -1,0 +1,1 @@
+"""Labelled cases of our own: what must be hidden, and clean look-alikes that must not be touched."""
