@@ -19,6 +19,7 @@ from typing import Any
 import re2
 from re2 import _re2
 
+from toolog.errors import ConfigError
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
@@ -27,6 +28,9 @@ from toolog.sanitize.words import SUFFIXES
 
 _MEMORY = 64 << 20
 _LITTLE = 16 << 20
+_MOST_MEMORY = 1 << 30
+#: What every scan is tried with before it is used: bytes that stand in no text.
+_PROBE, _PROBE_BYTES = r"\xff\x00\xfe\x01\xff", b"\xff\x00\xfe\x01\xff"
 #: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
 #: a MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name:
 #: nil, booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin
@@ -218,8 +222,10 @@ def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     )
 
 
-_COUNTED_HEAD = re.compile(r"\[[^\]]*\]\{[0-9,]+\}")
-_COUNTED = re.compile(r"(?<=\])\{[0-9,]+\}")
+#: So many characters of a vendor's key are counted; more would only make the scan larger.
+_ENOUGH = 20
+_COUNTED_HEAD = re.compile(r"(?:\[[^\]]*\])?\[[^\]]*\]\{[0-9,]+\}")
+_COUNTED = re.compile(r"(?<=\])\{(?:[0-9]{2,}[0-9,]*|[0-9],[0-9]*)\}")
 
 
 def _vendors() -> list[str]:
@@ -229,9 +235,11 @@ def _vendors() -> list[str]:
         if "/" in body:
             body = body[:-1] + "\\\\]"
         # Counting in every word would multiply the states of the scan: only what is fixed is looked for.
-        fixed = _COUNTED.sub("*", _COUNTED_HEAD.sub("", prefix)).replace("/", chr(92) * 2 + "*/")
-        shape = f"{fixed}{body}{{{exact or least}}}"
-        (inner if _COUNTED_HEAD.match(prefix) else shapes).append(shape)
+        head = _COUNTED_HEAD.match(prefix)
+        rest = prefix[head.end() :] if head else prefix
+        fixed = _COUNTED.sub("*", rest).replace("/", chr(92) * 2 + "*/")
+        shape = f"{fixed}{body}{{{min(exact or least, _ENOUGH)}}}"
+        (inner if head else shapes).append(shape)
     return [_left(r"A-Za-z0-9_\-") + "(?:" + "|".join(shapes) + ")", *inner]
 
 
@@ -422,12 +430,22 @@ class _Staged:
 
 
 def _set(groups: Iterable[Iterable[str]], memory: int = _MEMORY) -> Callable[[bytes], list[int]]:
-    patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options(memory))
-    for group in groups:
-        patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in group)).encode())
-    patterns.Compile()
-    match: Callable[[bytes], list[int]] = patterns.Match
-    return match
+    """Answer a scan that is known to work: one that has too little memory sees nothing, and says nothing.
+
+    :raises ConfigError: when there are more words and patterns than any scan of a bearable size holds.
+    """
+    expressions = ["(?s)" + "|".join(f"(?:{pattern})" for pattern in [*group, _PROBE]) for group in groups]
+    while memory <= _MOST_MEMORY:
+        patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options(memory))
+        for expression in expressions:
+            if patterns.Add(expression.encode()) < 0:
+                raise ConfigError("the sanitizer cannot scan for one of its own patterns")  # never by options
+        patterns.Compile()
+        match: Callable[[bytes], list[int]] = patterns.Match
+        if len(match(_PROBE_BYTES)) == len(expressions):
+            return match
+        memory *= 2
+    raise ConfigError("the sanitizer has too many 'keys_add', 'known_secrets' or 'rules_add' to scan for")
 
 
 def little_set(groups: Iterable[Iterable[str]]) -> Callable[[bytes], list[int]]:

@@ -22,6 +22,9 @@ Span = tuple[int, int, str]
 Finder = Callable[[str], Iterator[Span]]
 
 
+_MEMORY = 32 << 20
+
+
 @cache
 def _vendor_scan() -> Any:
     """Answer the scan for vendor keys: a long alternation, so it runs in re2, made when first needed."""
@@ -30,6 +33,7 @@ def _vendor_scan() -> Any:
         shapes.append(f"{prefix}{body}{{{exact}}}" if exact else f"{prefix}{body}{{{least}}}{body}*")
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = _MEMORY
     return re2.compile(("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode(), options)
 
 

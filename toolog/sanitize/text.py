@@ -12,15 +12,16 @@ from collections.abc import Iterator
 
 from toolog.sanitize.assigned import ASSIGNED, Values
 from toolog.sanitize.candidates import Candidates, candidates
+from toolog.sanitize.fold import MARKS
 from toolog.sanitize.phrases import find_program_passwords, find_spoken
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.urls import find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
-_RUN_BACKWARDS = re.compile(r"[\w.$\[\]-]{1,101}+")
-_RUN = re.compile(r"[\w.$\[\]-]{0,101}+")
-_NAME = re.compile(r"[^\W\d][\w.$\[\]-]{0,100}+")
+_RUN_BACKWARDS = re.compile(rf"[\w.$\[\]{MARKS}-]{{1,101}}+")
+_RUN = re.compile(rf"[\w.$\[\]{MARKS}-]{{0,101}}+")
+_NAME = re.compile(rf"[^\W\d][\w.$\[\]{MARKS}-]{{0,100}}+")
 #: What can follow a name whose value is shown; checked first because it is cheap.
 _BEHIND_NAMES = frozenset("\"'`\\ \t\n=:：>是为為")
 _BEFORE_MARKUP = ("<", ":")
@@ -29,6 +30,10 @@ _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
 _MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?P<value>[^<>]++)</")
 _QUOTED_NEXT = re.compile(r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4})?'(?P<value>[^'\n]{1,512}+)'")
+#: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
+_PARSING = re.compile(
+    r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
+)
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -106,7 +111,7 @@ class NamedText:
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
         if before in _BEFORE_MARKUP and verdict is not None:
             return self._markup(text, end, verdict)
-        return self._quoted_next(text, name, end, verdict)
+        return self._quoted_next(text, start, end, verdict)
 
     def _two_words(self, text: str, start: int, name: str) -> Verdict | None:
         """Judge a label of two words (`API key: ...`); only pairs count, a strong word further off is
@@ -142,16 +147,18 @@ class NamedText:
         return match.start("value"), match.end("value"), verdict[0]
 
     @staticmethod
-    def _quoted_next(text: str, name: str, end: int, verdict: Verdict | None) -> Span | None:
+    def _quoted_next(text: str, start: int, end: int, verdict: Verdict | None) -> Span | None:
         """Find `IDENTIFIED BY 'x'` and `PASSWORD 'x'`, as SQL writes them."""
         match = _QUOTED_NEXT.match(text, end)
         if match is None:
             return None
         value = match.group("value")
-        if name.lower() == "identified":
+        if text[start:end].lower() == "identified":
             verdict = Verdict(("password", ""))
         if verdict is None or verdict[1] or verdict[0] not in _SQL_RULES:
             return None
         if " " in value or is_mask(value) or is_reference(value) or value.isalpha():
+            return None
+        if not any(char.isalnum() for char in value) or _PARSING.search(text, max(0, start - 12), start):
             return None
         return match.start("value"), match.end("value"), verdict[0]
