@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.sanitize import clean_records, labelled
+from tests.sanitize import clean_records, corpus, labelled
 from toolog.sanitize import Sanitizer, vocabulary
 from toolog.sanitize.engine import Walk
 from toolog.sanitize.policy import Policy, base_prefilter
@@ -66,6 +66,7 @@ def plain(value: Any) -> bool:
 
 
 POSITIVES = [value for value, _ in [*labelled.KEYS, *labelled.VALUES, *labelled.TEXTS] if plain(value)]
+POSITIVES += [case["input"] for case in corpus.positives()]
 
 
 def texts_of(value: Any) -> Iterable[str]:

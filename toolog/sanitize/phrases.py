@@ -22,6 +22,13 @@ _SHORT = (
     ),
     (re.compile(r"\bredis-cli\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"), "redis-cli"),
 )
+#: The lines of a `.netrc`, where only blanks stand between names and values.
+_NETRC = re.compile(
+    r"\b(?:machine\s{1,8}\S{1,255}|default)\s{1,8}login\s{1,8}\S{1,255}\s{1,8}(?:account\s{1,8}\S{1,255}\s{1,8})?"
+    r"password\s{1,8}(\S{1,512}+)"
+)
+#: How servers of Redis and of mail are told a password.
+_TOLD = re.compile(r"\b(?:(?:requirepass|masterauth)\s{1,4}|AUTH\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4})([^\s\"']{4,512}+)")
 _SPOKEN = re.compile(
     r"(?P<name>[密口][码碼令]|令牌|[密私][钥鑰]|[验校]证?码|驗證碼|手机号?码?|手機號?碼?|电话号?码?|卡号|身份证号?码?)"
     r"(?:[是为為]|[:：])?[ ]?"
@@ -31,6 +38,13 @@ _SPOKEN = re.compile(
 
 def find_program_passwords(text: str) -> Iterator[Span]:
     """Find passwords behind one-letter flags of well-known programs."""
+    for match in _NETRC.finditer(text) if "login" in text else ():
+        if not is_mask(match.group(1)) and not is_reference(match.group(1)):
+            yield match.start(1), match.end(1), "password"
+    for match in _TOLD.finditer(text):
+        value = match.group(1)
+        if not is_mask(value) and not is_reference(value) and not value.isalpha():
+            yield match.start(1), match.end(1), "password"
     if "-" not in text:
         return
     lowered = text.lower()

@@ -92,7 +92,10 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=]"
+    r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)|[\t])|by[ \t]|\\+u00(?i:e[89])|')"
+    # in the head of a table
+    r"|[A-Z0-9_.]*[\\'\"`]*(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|[A-Z0-9_.]*[\\'\"`]*(?:\\+[nr]|[\r\n]))"
 )
 
 
@@ -179,8 +182,8 @@ def _named(
         "(?:" + "|".join(groups) + ")" + _RIGHT,
         "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + _AFTER,
-        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
-        last + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%']| is | was | are ))",
+        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
+        last + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
         _EMPTY_KEY,
     ]
 
@@ -207,7 +210,9 @@ def _describing(names: str) -> tuple[str, str]:
     item = f"(?:{_keys(NAME_KEYS)}){length}{before}{names}(?:[!-~]*|{_SPACED}*)(?:[\\x00-\\x1f\\x7f-\\xff]|$)"
     columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
     begin = f"{item}|{columns}"
-    whole = f"(?:{_keys(VALUE_KEYS)}).+{item}|(?:{_keys(ROW_KEYS)}){_ROWS}.+{columns}.*{names}"
+    inserts = f"(?i:into).*{names}.*(?i:values)"
+    begin += "|(?i:into)[ \\t\\r\\n\\\\]"
+    whole = f"{inserts}|(?:{_keys(VALUE_KEYS)}).+{item}|(?:{_keys(ROW_KEYS)}){_ROWS}.+{columns}.*{names}"
     return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
@@ -251,7 +256,8 @@ _VALUES: dict[str, list[str]] = {
     "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path in HOOKS) + ")"],
     "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
     "email": [
-        r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xdf][\x80-\xbf]"
+        r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
+        r"|[A-Za-z0-9.-]*(?:\xc3[\x80-\xbf]|[\xc4-\xc9][\x80-\xbf]|\\+u0[012])|[\xc2-\xdf][\x80-\xbf]"
         # UTF-8 as it must be, not any high byte: 0x40, the sign @, begins most MessagePack floats
         r"|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|\\u)"
     ],
@@ -295,12 +301,12 @@ _HIDDEN = [
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:identified)|sshpass",
+    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)|setx|setenv|set[ \t]+-",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-_PROGRAMS = r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
-_PROGRAM_NAMES = r"(?i:curl)|mysql|redis-cli|docker|podman"
+_PROGRAMS = r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
+_PROGRAM_NAMES = r"login|(?i:curl)|mysql|redis-cli|docker|podman"
 
 
 class Prefilter:
