@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from toolog import counters
+from toolog import counters, instances
 from toolog.call import refresh_plans
 from toolog.context import is_ours
 from toolog.emit import cancel_first_record, is_opening
@@ -268,8 +268,13 @@ def _sanitizer(given: Any) -> Sanitizer | None:
     """Return the sanitizer of a configuration; None means the default one."""
     if not isinstance(given, Mapping):
         ready: Sanitizer = given
+        instances.masked_by(ready)
         return ready
-    return Sanitizer.from_config(given) if given else None
+    if not given:
+        return None
+    made = Sanitizer.from_config(given)
+    instances.masked_by(made)
+    return made
 
 
 def reset_capture() -> None:

@@ -363,11 +363,19 @@ def _unpack(packed: bytes) -> Any:
 
 _digests: dict[bytes, str] = {}
 _MOST_DIGESTS = 1000
+_sanitizers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def masked_by(sanitizer: Any) -> None:
+    """Have a sanitizer mask configurations before they are hashed, as it masks them in records."""
+    _sanitizers[id(sanitizer)] = sanitizer
+    _digests.clear()
 
 
 def _digest(packed: bytes, config: Mapping[str, Any]) -> str:
     """Return `config_hash`, remembered: many packages make short-lived objects of one configuration."""
-    key = hashlib.sha256(packed).digest()  # not the bytes themselves: they may hold a secret
+    # not the bytes themselves: they may hold a secret
+    key = hashlib.sha256(packed + (capture.hash_key or "").encode()).digest()
     digest = _digests.get(key)
     if digest is None:
         if len(_digests) >= _MOST_DIGESTS:
@@ -377,12 +385,26 @@ def _digest(packed: bytes, config: Mapping[str, Any]) -> str:
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
-    """Return a hash of a configuration, the same in every process: secrets are masked before it is made."""
+    """Return a hash of a configuration, the same in every process that has the same settings.
+
+    With the setting ``hash_key`` all of the configuration is hashed, by that key (``hmac:...``): who has
+    no key
+    cannot try secrets until one fits. Without a key only what records show is hashed (``sha256:...``): every
+    sanitizer of a handler masks the configuration before.
+    """
     import orjson
+
+    if capture.hash_key is not None:
+        import hmac  # OpenSSL: only where a key is set
+
+        data = orjson.dumps(dict(config), option=orjson.OPT_SORT_KEYS)
+        return "hmac:" + hmac.new(capture.hash_key.encode(), data, hashlib.sha256).hexdigest()[:32]
 
     from toolog import sanitize
 
-    masked = sanitize.default().sanitize(dict(config))
+    masked: Any = sanitize.default().sanitize(dict(config))
+    for sanitizer in list(_sanitizers.values()):
+        masked = sanitizer.sanitize_at(masked, "config")[0]
     return "sha256:" + hashlib.sha256(orjson.dumps(masked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 

@@ -1,4 +1,5 @@
-"""The labelled cases of `corpus/`: every secret is hidden, nothing around it is, and no look-alike is touched."""
+"""The labelled cases of `corpus/`: every secret is hidden, nothing around it is, and no look-alike is
+touched."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ def _shown(path: tuple[str, ...], needles: Needles) -> str:
 
 
 def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], str | bytes]]:
-    """Yield every text of a value with its path: values first, then keys, so that values stand side by side."""
+    """Yield every text of a value with its path: values first, then keys, so that values stand side by
+    side."""
     if depth > _DEEPEST or value is None or isinstance(value, bool):
         return
     if isinstance(value, bytes | bytearray | memoryview):
@@ -114,7 +115,9 @@ def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tupl
         yield path, _Copy(value)
 
 
-def _inner(text: str | bytes, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], str | bytes]]:
+def _inner(
+    text: str | bytes, path: tuple[str, ...], depth: int
+) -> Iterator[tuple[tuple[str, ...], str | bytes]]:
     """Yield the texts of JSON inside a text, where it is an object or a list."""
     if text[:1] not in ("{", "[", b"{", b"["):
         return

@@ -1,4 +1,5 @@
-"""The secrets to look for: given by file, environment or stdin, never on a command line, where all users see them."""
+"""The secrets to look for: given by file, environment or stdin, never on a command line, where all users
+see them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from urllib.parse import quote, quote_plus
 from toolog.audit.given import Secrets
 
 _LEAST_CODED = 6
-"""Characters that a spelling in base64 must have in common whatever stands around it; fewer are there by chance."""
+"""Characters that a spelling in base64 must have in common whatever stands around it; fewer are there by
+chance."""
 _LEAST_SQUEEZED = 8
 _LEAST_HALVED = 24
 _SIGNS = b" \t\r\n\"'`\\+"
@@ -65,7 +66,8 @@ def _small_hex(text: str) -> str:
 
 
 def _in_base64(raw: bytes) -> Iterator[str]:
-    """Yield what base64 shows of bytes at each of the three places where they may begin, in both alphabets."""
+    """Yield what base64 shows of bytes at each of the three places where they may begin, in both
+    alphabets."""
     for offset in range(3):
         text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
         core = text[(0, 2, 3)[offset] :]
@@ -108,7 +110,8 @@ class Needles:
                 yield Hit(number, "in pieces", at)
 
     def hide(self, text: str) -> str:
-        """Return a text that is to be shown, such as a file's name; as a whole left out when a secret is in it."""
+        """Return a text that is to be shown, such as a file's name; as a whole left out when a secret is
+        in it."""
         return "(a name with a secret)" if next(self.find(text.encode("utf-8", "replace")), None) else text
 
 
@@ -127,7 +130,8 @@ class Search:
         self._seen: set[tuple[int, str]] = set()
 
     def feed(self, piece: bytes) -> Iterator[Hit]:
-        """Yield the finds of the next piece; of each secret and spelling the first one in the whole stream."""
+        """Yield the finds of the next piece; of each secret and spelling the first one in the whole
+        stream."""
         begin = self._at - len(self._tail)
         data = self._tail + piece
         plain = set()

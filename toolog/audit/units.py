@@ -1,7 +1,7 @@
 """What lies in a file: its own bytes, what they are when unpacked, and the values of its records or rows.
 
-The bytes are always read, whatever the form: what a database freed, or what stands in a damaged record, was written
-all the same. Values come on top, because a secret may be cut into several of them.
+The bytes are always read, whatever the form: what a database freed, or what stands in a damaged record,
+was written all the same. Values come on top, because a secret may be cut into several of them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 PARQUET_MAGIC = b"PAR1"
 SEGMENT_MAGIC = b"TLSPOOL1"
 _MOST_NESTED = 2
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
 _FAULTS = (ValueError, OSError, EOFError, zlib.error)
 
 Tell = Callable[[str], None]
@@ -52,9 +53,10 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def layers(path: Path, tell: Tell) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Yield (what it is, its bytes) for a file as it lies there, and for what it holds when it is compressed."""
+    """Yield (what it is, its bytes) for a file as it lies there, and for what it holds when it is
+    compressed."""
     for depth in range(_MOST_NESTED + 1):
-        stream: Any = open(path, "rb")
+        stream: Any = open(path, "rb")  # noqa: SIM115 - what unpacks it closes it
         names: list[str] = []
         try:
             for _ in range(depth):
@@ -111,7 +113,8 @@ class _Zstd(io.RawIOBase):
 
 
 def values(path: Path, tell: Tell) -> Iterator[tuple[str, Any]]:
-    """Yield (where, value) for each record, row or cell of a file whose form is known; nothing for other files."""
+    """Yield (where, value) for each record, row or cell of a file whose form is known; nothing for other
+    files."""
     with open(path, "rb") as stream:
         start = stream.read(16)
     if start.startswith(SQLITE_MAGIC):
@@ -130,8 +133,8 @@ def _records(path: Path, start: bytes) -> Iterator[tuple[str, Any]]:
         return
     # What is damaged was read as bytes already, and a file of anything else is no file of records.
     ignore: Callable[[int, str], None] = lambda number, message: None  # noqa: E731
-    opened: Any = gzip.open(path, "rb") if start.startswith(GZIP_MAGIC) else open(path, "rb")
-    with opened as stream:
+    opener: Callable[[Path, str], Any] = gzip.open if start.startswith(GZIP_MAGIC) else open
+    with opener(path, "rb") as stream:
         try:
             for number, record in readers.read_records(stream, on_damage=ignore):
                 yield f"record {number}", record
@@ -156,8 +159,7 @@ def _rows(path: Path, tell: Tell) -> Iterator[tuple[str, Any]]:
     with closing(connection):
         connection.text_factory = bytes
         try:
-            tables = [name.decode("utf-8", "replace") for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")]  # fmt: skip
+            tables = [name.decode("utf-8", "replace") for (name,) in connection.execute(_TABLES)]
             for table in tables:
                 escaped = table.replace('"', '""')
                 for number, row in enumerate(connection.execute(f'SELECT * FROM "{escaped}"'), 1):

@@ -13,8 +13,12 @@ from toolog.errors import ConfigError
 @click.command("audit", short_help="Look for known secrets in files, spools and stores.")
 @click.argument("places", metavar="[DIR|FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--store", "in_store", is_flag=True, help="Also the configured store, else .toolog/calls.db.")
-@click.option("--secrets", "lists", metavar="FILE|-", multiple=True, help="A file of secrets, one a line; `-` is stdin.")
-@click.option("--env", "names", metavar="NAME", multiple=True, help="An environment variable that holds a secret.")
+@click.option(
+    "--secrets", "lists", metavar="FILE|-", multiple=True, help="A file of secrets, one a line; `-` is stdin."
+)
+@click.option(
+    "--env", "names", metavar="NAME", multiple=True, help="An environment variable that holds a secret."
+)
 @json_option
 @click.pass_context
 def command(
@@ -25,14 +29,17 @@ def command(
     names: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Look in every DIR and FILE for secrets that you know, and tell where one got out, never which text it is.
+    """Look in every DIR and FILE for secrets that you know, and tell where one got out, never which text
+    it is.
 
-    Anything may lie there: logs, spools, dead letters, databases, JSON lines, MessagePack, Parquet, compressed by zstd
-    or gzip or not. Each secret is looked for as it is, escaped for JSON, Python and HTML, quoted for URLs, in
-    base64, hexadecimal and UTF-16, in pieces (in quoted source code, over several values), and, when it is long,
-    half of it. Secrets come from files, stdin or the environment, never from the command line, which others can see.
+    Anything may lie there: logs, spools, dead letters, databases, JSON lines, MessagePack, Parquet,
+    compressed by zstd or gzip or not. Each secret is looked for as it is, escaped for JSON, Python and HTML,
+    quoted for URLs, in base64, hexadecimal and UTF-16, in pieces (in quoted source code, over several
+    values), and, when it is long, half of it. Secrets come from files, stdin or the environment, never from
+    the command line, which others can see.
 
-    Exit code 0: all was read and no secret is there. 1: one is there, or something could not be read (stderr tells).
+    Exit code 0: all was read and no secret is there. 1: one is there, or something could not be read
+    (stderr tells).
 
     \b
     Example:

@@ -31,7 +31,9 @@ _STOP = re.compile(
 )
 _EMPTY = re.compile(r"[\w.-]{1,60}=")
 #: A call, of which the value is what it answers; digits only behind a dot, as passwords have them, too.
-_CALL = re.compile(r"[A-Za-z_][A-Za-z_.]{0,100}+\(|[a-z_][a-z0-9_]{0,40}+(?:\.[A-Za-z_][A-Za-z0-9_]{0,40}+){1,6}\(")
+_CALL = re.compile(
+    r"[A-Za-z_][A-Za-z_.]{0,100}+\(|[a-z_][a-z0-9_]{0,40}+(?:\.[A-Za-z_][A-Za-z0-9_]{0,40}+){1,6}\("
+)
 _LIST = re.compile(r"\[\s{0,8}[bruf]{0,2}[\"'](?P<inner>[^\]]{0,4096}+)")
 _DIGITS = re.compile(r"\+?\(?[0-9][0-9() .-]{3,24}[0-9]")
 _LINE_END = {
@@ -156,7 +158,7 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return None
-        digits = sum(char.isdigit() for char in value)
+        digits = sum(map(str.isdigit, value)) if spoken or rule in _WITH_DIGITS else 0
         if spoken and (
             len(value) < 4 or not digits or (rule != "code" and value.isdigit() and len(value) < 6)
         ):

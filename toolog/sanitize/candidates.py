@@ -39,7 +39,9 @@ class Candidates:
         self._plain = _re2.RE2("|".join(parts).encode(), options)
         foreign = [re.escape(word) for word in known if not word.isascii()]
         phrases = [*words.pairs, *words.added]
-        foreign += [_JOINT.join(map(re.escape, phrase)) for phrase in phrases if not "".join(phrase).isascii()]
+        foreign += [
+            _JOINT.join(map(re.escape, phrase)) for phrase in phrases if not "".join(phrase).isascii()
+        ]
         self._foreign = re.compile("|".join(sorted(foreign, key=len, reverse=True)), re.I)
 
     def find(self, text: str) -> Iterator[int]:

@@ -1,4 +1,5 @@
-"""Secrets in tags and statements that name their value somewhere else: forms, settings in XML, SQL inserts."""
+"""Secrets in tags and statements that name their value somewhere else: forms, settings in XML, SQL
+inserts."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ _TAG = re.compile(r"<[A-Za-z][^<>]{0,4096}+>")
 _ATTRIBUTE = re.compile(r"(?<=\s)([A-Za-z:-]{1,40}+)\s{0,4}=\s{0,4}(\\{0,8}[\"'])([^\"'<>]{0,4096}?)\2")
 _NAMES = frozenset(("name", "key", "id", "property", "itemprop"))
 _VALUES = frozenset(("value", "content"))
-_INSERT = re.compile(r"\binto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\()", re.I)
-_ROW = re.compile(r"\(((?:[^()'\"]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\)){1,65536}+)\)\s{0,8},?\s{0,8}")
+_INSERT = re.compile(
+    r"\binto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\()", re.I
+)
+_ROW = re.compile(
+    r"\(((?:[^()'\"]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\)){1,65536}+)\)\s{0,8},?\s{0,8}"
+)
 _CELL = re.compile(r"(?:[^,'\"(]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\))++")
 _QUOTED = re.compile(r"\s*[NnEeXxBb]?'((?:[^']|'')++)'\s*|\s*\"([^\"]++)\"\s*|\s*([0-9]{1,40})\s*")
 

@@ -92,10 +92,12 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=]"
-    r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)|[\t])|by[ \t]|\\+u00(?i:e[89])|')"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
+    r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
+    r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
     # in the head of a table
-    r"|[A-Z0-9_.]*[\\'\"`]*(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|[A-Z0-9_.]*[\\'\"`]*(?:\\+[nr]|[\r\n]))"
+    r"|[A-Z0-9_.]*[\\'\"`]*(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]"
+    r"|[A-Z0-9_.]*[\\'\"`]*(?:\\+[nr]|[\r\n]))"
 )
 
 
@@ -183,7 +185,8 @@ def _named(
         "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + _AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
-        last + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
+        last
+        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
         _EMPTY_KEY,
     ]
 
@@ -301,11 +304,13 @@ _HIDDEN = [
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)|setx|setenv|set[ \t]+-",
+    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)",
+    r"setx|setenv|set[ \t]+-",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-_PROGRAMS = r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
+_PROGRAMS = r"login.*password|"
+_PROGRAMS += r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
 _PROGRAM_NAMES = r"login|(?i:curl)|mysql|redis-cli|docker|podman"
 
 

@@ -38,7 +38,8 @@ _NEUTRAL = frozenset(
 )
 #: Below these keys the names of fields stand with what is wrong with them.
 _FAULTS = frozenset(
-    "errors error fielderrors validationerrors formerrors errormessages messages detail details issues problems"
+    "errors error fielderrors validationerrors formerrors errormessages messages"
+    " detail details issues problems"
     " helptexts hints labels placeholders descriptions".split()
 )
 _MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?")
@@ -169,7 +170,8 @@ def is_measure(path: tuple[str, ...]) -> bool:
 
 
 def is_message(value: str, path: tuple[str, ...]) -> bool:
-    """Tell whether a text says what is wrong with a field (`{"errors": {"password": ["This is required."]}}`)."""
+    """Tell whether a text says what is wrong with a field (`{"errors": {"password": ["This is
+    required."]}}`)."""
     outer = [part for part in path if not part.isdigit()][-2:-1]
     return (
         bool(outer)

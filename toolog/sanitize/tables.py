@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
@@ -117,11 +118,12 @@ def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verd
 
 
 def _row(text: str, start: int, end: int, judge: Judge) -> Iterator[Span]:
-    """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be there."""
+    """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be
+    there."""
     cells = _cells(text, start, end, "|")
     if len(cells) < 2 or len(cells) > 4:
         return
-    for (low, high), (first, last) in zip(cells, cells[1:], strict=False):
+    for (low, high), (first, last) in pairwise(cells):
         name = _NAME.fullmatch(text, low, high)
         mark = judge(name.group(1).strip()) if name else None
         value = text[first:last]

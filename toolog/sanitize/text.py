@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from toolog.sanitize.assigned import ASSIGNED, Values
 from toolog.sanitize.candidates import Candidates, candidates
@@ -18,7 +19,7 @@ from toolog.sanitize.phrases import find_program_passwords, find_spoken
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.tables import find_tables
-from toolog.sanitize.urls import find_parameters, find_url_users
+from toolog.sanitize.urls import find_encoded_pairs, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
 _RUN_BACKWARDS = re.compile(rf"[\w.$\[\]{MARKS}-]{{1,101}}+")
@@ -26,6 +27,8 @@ _RUN = re.compile(rf"[\w.$\[\]{MARKS}-]{{0,101}}+")
 _NAME = re.compile(rf"[^\W\d][\w.$\[\]{MARKS}-]{{0,100}}+")
 #: What can follow a name whose value is shown; checked first because it is cheap.
 _BEHIND_NAMES = frozenset("\"'`*\\ \t\n=:：>是为為")
+#: What ends a name: asked first, because most names end with the word.
+_NO_NAME = frozenset("\"'`* \n=:：>")
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
@@ -60,13 +63,29 @@ class NamedText:
         self._judge = words.judge
         self._candidates: Candidates | None = None
 
-    def find(self, text: str) -> Iterator[Span]:
-        """Yield the spans of all values behind sensitive names in folded text; they may overlap."""
-        yield from find_url_users(text)
-        taken = set()
-        for span in find_parameters(text, self._judge):
-            taken.add(span[0])
-            yield span
+    def finders(self, text: str, most: int) -> Iterator[Iterator[Span]]:
+        """Yield the searches for values behind sensitive names in folded text; each in the order of the text.
+
+        What two of them find may overlap.
+
+        :param most: how many finds of each are asked for at most.
+        """
+        judge = self._judge
+        yield find_url_users(text)
+        yield find_encoded_pairs(text, judge)
+        parameters = list(islice(find_parameters(text, judge), most))
+        yield iter(parameters)
+        yield self._assigned(text, {span[0] for span in parameters})
+        if "\n" in text or "|" in text:
+            yield find_tables(text, judge)
+        yield find_tags(text, judge)
+        yield find_inserts(text, judge)
+        yield from find_program_passwords(text)
+        if not text.isascii():
+            yield find_spoken(text, judge)
+
+    def _assigned(self, text: str, taken: set[int]) -> Iterator[Span]:
+        """Yield the values behind names, but for those that begin where another search found one."""
         values = Values(text, self._judge)
         done = 0
         for start, end in self._names(text):
@@ -77,13 +96,6 @@ class NamedText:
                 done = found[1]
                 if found[0] not in taken:
                     yield found
-        if "\n" in text or "|" in text:
-            yield from find_tables(text, self._judge)
-        yield from find_tags(text, self._judge)
-        yield from find_inserts(text, self._judge)
-        yield from find_program_passwords(text)
-        if not text.isascii():
-            yield from find_spoken(text, self._judge)
 
     def _names(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where names stand that hold a word of the vocabulary, in order, each once."""
@@ -93,8 +105,11 @@ class NamedText:
         for at in self._candidates.find(text):
             if at < last:
                 continue
-            stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
-            behind = text[stop : stop + 1]
+            behind = text[at : at + 1]
+            stop = at
+            if behind not in _NO_NAME:
+                stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
+                behind = text[stop : stop + 1]
             if behind not in _BEHIND_NAMES:
                 continue
             before = text[max(0, at - 102) : at]

@@ -46,6 +46,17 @@ def find_url_users(text: str) -> Iterator[Span]:
             yield match.start(2), match.start(2) + at, "url_password"
 
 
+def find_encoded_pairs(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
+    """Find the values of JSON that stands percent-encoded in an address.
+
+    :param judge: the key predicate.
+    """
+    for match in _ENCODED_PAIR.finditer(text) if "22" in text else ():
+        verdict = judge(match.group("name"))
+        if verdict is not None and _shows(match.group("value"), verdict):
+            yield *match.span("value"), verdict[0]
+
+
 def find_parameters(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
     """Find the values of sensitive query and fragment parameters.
 
@@ -53,10 +64,6 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None]) -> Iterat
     """
     if "=" not in text and "%" not in text:
         return
-    for match in _ENCODED_PAIR.finditer(text) if "22" in text else ():
-        verdict = judge(match.group("name"))
-        if verdict is not None and _shows(match.group("value"), verdict):
-            yield *match.span("value"), verdict[0]
     done = 0
     for match in _QUERY.finditer(text):
         if match.start() < done:

@@ -27,7 +27,8 @@ for _rule, _names in {
     "authorization": "authorization authorisation",
     "cookie": "cookie cookies setcookie xsrf csrf",
     "private_key": "privkey 私钥 私鑰 秘密鍵 개인키",
-    "api_key": "apikey apikeys apischlüssel zugriffsschlüssel 密钥 密鑰 秘钥 秘鑰 アクセスキー 비밀키 액세스키",
+    "api_key": "apikey apikeys apischlüssel zugriffsschlüssel 密钥 密鑰 秘钥 秘鑰"
+    " アクセスキー 비밀키 액세스키",
     "phone": "phone phones telephone telefon telefono teléfono telefone téléphone cellphone phonenumber"
     " handynummer telefonnummer mobilnummer rufnummer telefoonnummer"
     " телефон 手机 手機 电话 電話 携帯番号 전화번호 휴대폰",

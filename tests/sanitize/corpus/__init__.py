@@ -1,6 +1,7 @@
 """Labelled cases of our own: what must be hidden, and clean look-alikes that must not be touched.
 
-Each module was written apart from the rules, scored once as it was, and only then were whole kinds mended. A case
+Each module was written apart from the rules, scored once as it was, and only then were whole kinds
+mended. A case
 has `id`, `kind` (positive or negative), `why`, `input`, `expect` (`<MASK>` for any mask) and `hide`.
 """
 

@@ -4,7 +4,13 @@ from typing import Any
 
 from .making import ALNUM, BASE64, HEX, LOWER, UPPER, URLSAFE, clean, hiding, luhn, made, numbered, resident
 
-_JWT = ".".join(["ey" + "JhbGciOiJFUzI1NiJ9", "ey" + "JzdWIiOiJ1LTEyMyIsImV4cCI6MTkwMDAwMDAwMH0", made(43, URLSAFE, "jwt-a")])
+_JWT = ".".join(
+    [
+        "ey" + "JhbGciOiJFUzI1NiJ9",
+        "ey" + "JzdWIiOiJ1LTEyMyIsImV4cCI6MTkwMDAwMDAwMH0",
+        made(43, URLSAFE, "jwt-a"),
+    ]
+)
 _AWS = "AS" + "IA" + made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "aws-a")
 _GITLAB = "gl" + "pat-" + made(20, URLSAFE, "gitlab")
 _GOOGLE = "AI" + "za" + made(35, URLSAFE, "google")
@@ -44,7 +50,9 @@ _RESIDENT_X = resident("44030819901015123")
 
 def cases() -> list[dict[str, Any]]:
     """Return the cases, secrets and look-alikes."""
-    return numbered("a", [*_keys(), *_vendors(), *_containers(), *_personal(), *_clean_keys(), *_clean_values()])
+    return numbered(
+        "a", [*_keys(), *_vendors(), *_containers(), *_personal(), *_clean_keys(), *_clean_values()]
+    )
 
 
 def _keys() -> list[dict[str, Any]]:
@@ -54,13 +62,24 @@ def _keys() -> list[dict[str, Any]]:
         hiding("camel client secret", {"clientSecret": "Lm4-made", "clientId": "c-17"}, "Lm4-made"),
         hiding("refresh token", {"refresh_token": "Lm4made99", "expires_in": 3600}, "Lm4made99"),
         hiding("header of a gateway", {"X-Auth-Token": "Lm4made99"}, "Lm4made99"),
-        hiding("cookie header", {"Cookie": "sid=Lm4made99; theme=dark"}, "Lm4made99", expect={"Cookie": "<MASK>"}),
+        hiding(
+            "cookie header", {"Cookie": "sid=Lm4made99; theme=dark"}, "Lm4made99", expect={"Cookie": "<MASK>"}
+        ),
         hiding("signing key, acronyms", {"webhookSigningKey": "Lm4made99"}, "Lm4made99"),
         hiding("short for password", {"dbPwd": "Lm4-made"}, "Lm4-made"),
-        hiding("list under a plural", {"api_keys": ["Lm4made99", "Nn5made00"]}, "Lm4made99", "Nn5made00",
-               expect="<MASK>"),
-        hiding("object under a secret key", {"credentials": {"user": "bob", "value": "Lm4-made"}}, "Lm4-made",
-               expect="<MASK>"),
+        hiding(
+            "list under a plural",
+            {"api_keys": ["Lm4made99", "Nn5made00"]},
+            "Lm4made99",
+            "Nn5made00",
+            expect="<MASK>",
+        ),
+        hiding(
+            "object under a secret key",
+            {"credentials": {"user": "bob", "value": "Lm4-made"}},
+            "Lm4-made",
+            expect="<MASK>",
+        ),
         hiding("encryption key", {"ENCRYPTION_KEY": "00112233aabbccdd"}, "00112233aabbccdd"),
         hiding("card number by key", {"cardNumber": "9999 0000 1111 2223"}, "9999 0000 1111 2223"),
         hiding("security code", {"cvc": 737}, "737"),
@@ -91,8 +110,12 @@ def _vendors() -> list[dict[str, Any]]:
         hiding("PyPI", {"t": f"twine -p {_PYPI}"}, _PYPI),
         hiding("fine-grained GitHub", {"t": f"'{_GITHUB}'"}, _GITHUB),
         hiding("Square", {"t": _SQUARE}, _SQUARE),
-        hiding("Telegram bot", {"t": f"https://api.telegram.org/bot{_TELEGRAM}/getMe"}, _TELEGRAM,
-               expect={"t": "https://api.telegram.org/bot<MASK>"}),
+        hiding(
+            "Telegram bot",
+            {"t": f"https://api.telegram.org/bot{_TELEGRAM}/getMe"},
+            _TELEGRAM,
+            expect={"t": "https://api.telegram.org/bot<MASK>"},
+        ),
         hiding("Grafana", {"t": f"grafana: {_GRAFANA}"}, _GRAFANA),
         hiding("Vault", {"t": _VAULT}, _VAULT),
         hiding("Postman", {"t": _POSTMAN}, _POSTMAN),
@@ -100,8 +123,12 @@ def _vendors() -> list[dict[str, Any]]:
         hiding("Groq", {"t": f"<{_GROQ}>"}, _GROQ),
         hiding("Replicate", {"t": _REPLICATE}, _REPLICATE),
         hiding("Aliyun", {"t": f"id {_ALIYUN} ok"}, _ALIYUN),
-        hiding("Discord webhook", {"t": _DISCORD}, _DISCORD.rsplit("/", 1)[1],
-               expect={"t": "https://discord.com/api/webhooks/<MASK>"}),
+        hiding(
+            "Discord webhook",
+            {"t": _DISCORD},
+            _DISCORD.rsplit("/", 1)[1],
+            expect={"t": "https://discord.com/api/webhooks/<MASK>"},
+        ),
         hiding("age", {"t": f"# key\n{_AGE}\n"}, _AGE),
         hiding("Azure application", {"t": f"value {_AZURE}"}, _AZURE),
         hiding("Linear", {"t": _LINEAR}, _LINEAR),
@@ -109,10 +136,14 @@ def _vendors() -> list[dict[str, Any]]:
         hiding("OpenRouter", {"t": f"key {_ROUTER}"}, _ROUTER),
         hiding("Mailchimp", {"t": f"list {_MAILCHIMP} ok"}, _MAILCHIMP),
         hiding("NVIDIA", {"t": _NVIDIA}, _NVIDIA),
-        hiding("RSA block", {"t": f"key:\n{_RSA}\ndone"}, *_PEM_BODY.split("\n"), expect={"t": "key:\n<MASK>\ndone"}),
+        hiding(
+            "RSA block",
+            {"t": f"key:\n{_RSA}\ndone"},
+            *_PEM_BODY.split("\n"),
+            expect={"t": "key:\n<MASK>\ndone"},
+        ),
         hiding("SSH block with escaped line ends", {"t": _SSH}, _SSH_BODY, expect="<MASK>"),
-        hiding("JWT in a cookie text", {"t": f"Set-Cookie: id={_JWT}; Path=/"}, _JWT,
-               expect={"t": "<MASK>"}),
+        hiding("JWT in a cookie text", {"t": f"Set-Cookie: id={_JWT}; Path=/"}, _JWT, expect={"t": "<MASK>"}),
         hiding("JWT in a path", {"t": f"/magic/{_JWT}/open"}, _JWT),
     ]
 
@@ -124,49 +155,97 @@ def _containers() -> list[dict[str, Any]]:
         hiding("ini", {"t": "[smtp]\nuser = bob\npassword = Lm4made99!\n"}, "Lm4made99!"),
         hiding("JavaScript object", {"t": "connect({host: 'h1', apiKey: 'Lm4made99'})"}, "Lm4made99"),
         hiding("Python repr of a dict", {"t": "{'user': 'bob', 'password': 'Lm4-made', 'n': 1}"}, "Lm4-made"),
-        hiding("XML element", {"t": "<cfg><user>bob</user><password>Lm4made99</password></cfg>"}, "Lm4made99"),
+        hiding(
+            "XML element", {"t": "<cfg><user>bob</user><password>Lm4made99</password></cfg>"}, "Lm4made99"
+        ),
         hiding("XML attribute", {"t": '<ds user="bob" password="Lm4made99" pool="5"/>'}, "Lm4made99"),
-        hiding("ADO connection", {"t": "Server=db1;Database=x;User Id=sa;Password=Lm4made99;Encrypt=true"}, "Lm4made99"),
+        hiding(
+            "ADO connection",
+            {"t": "Server=db1;Database=x;User Id=sa;Password=Lm4made99;Encrypt=true"},
+            "Lm4made99",
+        ),
         hiding("JDBC", {"t": "jdbc:mysql://db1:3306/x?user=bob&password=Lm4made99&useSSL=true"}, "Lm4made99"),
         hiding("database URL", {"t": "postgresql://bob:Lm4%40made@db1:5432/x?sslmode=require"}, "Lm4%40made"),
-        hiding("MongoDB SRV", {"t": "connect mongodb+srv://bob:Lm4made99@c0.example.net/app failed"}, "Lm4made99"),
+        hiding(
+            "MongoDB SRV", {"t": "connect mongodb+srv://bob:Lm4made99@c0.example.net/app failed"}, "Lm4made99"
+        ),
         hiding("SQL statement", {"t": "ALTER USER bob WITH PASSWORD 'Lm4made99'"}, "Lm4made99"),
-        hiding("SQL columns", {"columns": ["id", "password"], "rows": [[1, "Lm4-made"], [2, "Nn5-made"]]},
-               "Lm4-made", "Nn5-made"),
-        hiding("key and value items", {"vars": [{"key": "API_TOKEN", "value": "Lm4made99"}, {"key": "A", "value": "1"}]},
-               "Lm4made99"),
+        hiding(
+            "SQL columns",
+            {"columns": ["id", "password"], "rows": [[1, "Lm4-made"], [2, "Nn5-made"]]},
+            "Lm4-made",
+            "Nn5-made",
+        ),
+        hiding(
+            "key and value items",
+            {"vars": [{"key": "API_TOKEN", "value": "Lm4made99"}, {"key": "A", "value": "1"}]},
+            "Lm4made99",
+        ),
         hiding("flag with equals", {"t": "deploy --api-key=Lm4made99 --region eu"}, "Lm4made99"),
         hiding("flag in an argument list", {"argv": ["x", "--client-secret=Lm4made99", "-v"]}, "Lm4made99"),
         hiding("curl header", {"t": "curl -H 'X-Api-Key: Lm4made99' https://x.example/a"}, "Lm4made99"),
         hiding("docker login", {"t": "docker login -u bob -p Lm4made99 reg.example"}, "Lm4made99"),
-        hiding("percent-encoded URL in a URL",
-               {"u": "https://x.example/go?next=https%3A%2F%2Fy.example%2F%3Faccess_token%3DLm4made99%26a%3D1"},
-               "Lm4made99"),
+        hiding(
+            "percent-encoded URL in a URL",
+            {"u": "https://x.example/go?next=https%3A%2F%2Fy.example%2F%3Faccess_token%3DLm4made99%26a%3D1"},
+            "Lm4made99",
+        ),
         hiding("form body", {"body": "grant_type=password&username=bob&password=Lm4made99"}, "Lm4made99"),
         hiding("JSON array in a string", {"body": '[{"name": "bob", "secret": "Lm4-made"}]'}, "Lm4-made"),
         hiding("JSON with a prefix", {"t": 'POST body={"user":"bob","password":"Lm4-made"} 200'}, "Lm4-made"),
-        hiding("JSON, escaped, in a log line", {"t": 'sent "{\\"api_key\\": \\"Lm4made99\\"}" ok'}, "Lm4made99"),
-        hiding("header pairs as objects", {"headers": [{"name": "authorization", "value": "Lm4made99"}]}, "Lm4made99"),
-        hiding("raw HTTP", {"t": "GET /a HTTP/1.1\r\nHost: h\r\nX-Api-Key: Lm4made99\r\nAccept: */*\r\n\r\n"}, "Lm4made99"),
+        hiding(
+            "JSON, escaped, in a log line", {"t": 'sent "{\\"api_key\\": \\"Lm4made99\\"}" ok'}, "Lm4made99"
+        ),
+        hiding(
+            "header pairs as objects",
+            {"headers": [{"name": "authorization", "value": "Lm4made99"}]},
+            "Lm4made99",
+        ),
+        hiding(
+            "raw HTTP",
+            {"t": "GET /a HTTP/1.1\r\nHost: h\r\nX-Api-Key: Lm4made99\r\nAccept: */*\r\n\r\n"},
+            "Lm4made99",
+        ),
         hiding("token scheme", {"t": "Authorization: Token Lm4made99aabbcc"}, "Lm4made99aabbcc"),
-        hiding("quoted call of a traceback",
-               {"error": {"message": "bad login", "stack": "    client = Api(token=\"Lm4made99\", retries=3)\nKeyError"}},
-               "Lm4made99"),
+        hiding(
+            "quoted call of a traceback",
+            {
+                "error": {
+                    "message": "bad login",
+                    "stack": '    client = Api(token="Lm4made99", retries=3)\nKeyError',
+                }
+            },
+            "Lm4made99",
+        ),
         hiding("assertion text", {"t": "AssertionError: password='Lm4-made' != password=''"}, "Lm4-made"),
         hiding("Chinese label", {"t": "用户名：bob，密码：Lm4made99，请登录"}, "Lm4made99"),
         hiding("German label", {"t": "Benutzer: bob, Passwort: Lm4made99"}, "Lm4made99"),
         hiding("deep list", {"a": [[[{"b": [{"auth_token": "Lm4made99"}]}]]]}, "Lm4made99"),
-        hiding("model's tool call", {"function": {"name": "login", "arguments": '{"user":"bob","password":"Lm4-made"}'}},
-               "Lm4-made"),
+        hiding(
+            "model's tool call",
+            {"function": {"name": "login", "arguments": '{"user":"bob","password":"Lm4-made"}'}},
+            "Lm4-made",
+        ),
     ]
 
 
 def _personal() -> list[dict[str, Any]]:
     return [
-        hiding("address in angle brackets", {"t": "From: Bob Roe <bob.roe@mail.example.org>"}, "bob.roe@mail.example.org"),
-        hiding("address in a link", {"t": "<a href='mailto:bob.roe@example.org'>write</a>"}, "bob.roe@example.org"),
-        hiding("address in a query, percent", {"u": "https://x.example/u?who=bob.roe%40example.org"},
-               "bob.roe%40example.org"),
+        hiding(
+            "address in angle brackets",
+            {"t": "From: Bob Roe <bob.roe@mail.example.org>"},
+            "bob.roe@mail.example.org",
+        ),
+        hiding(
+            "address in a link",
+            {"t": "<a href='mailto:bob.roe@example.org'>write</a>"},
+            "bob.roe@example.org",
+        ),
+        hiding(
+            "address in a query, percent",
+            {"u": "https://x.example/u?who=bob.roe%40example.org"},
+            "bob.roe%40example.org",
+        ),
         hiding("address after Japanese", {"t": "連絡先はbob.roe@example.orgです"}, "bob.roe@example.org"),
         hiding("German number", {"t": "Tel. +49 30 901820 anrufen"}, "+49 30 901820", "901820"),
         hiding("Japanese number", {"t": "+81-90-1234-5678"}, "+81-90-1234-5678"),
@@ -177,13 +256,23 @@ def _personal() -> list[dict[str, Any]]:
         hiding("resident id", {"t": f"证件{_RESIDENT}有效"}, _RESIDENT),
         hiding("resident id ending with X", {"t": f"id {_RESIDENT_X} ok"}, _RESIDENT_X),
         hiding("Visa", {"t": f"paid with {_VISA}."}, _VISA),
-        hiding("Visa grouped", {"t": " ".join([_VISA[i : i + 4] for i in range(0, 16, 4)])},
-               " ".join([_VISA[i : i + 4] for i in range(0, 16, 4)])),
-        hiding("Amex grouped 4-6-5", {"t": f"{_AMEX[:4]} {_AMEX[4:10]} {_AMEX[10:]}"}, f"{_AMEX[:4]} {_AMEX[4:10]} {_AMEX[10:]}"),
+        hiding(
+            "Visa grouped",
+            {"t": " ".join([_VISA[i : i + 4] for i in range(0, 16, 4)])},
+            " ".join([_VISA[i : i + 4] for i in range(0, 16, 4)]),
+        ),
+        hiding(
+            "Amex grouped 4-6-5",
+            {"t": f"{_AMEX[:4]} {_AMEX[4:10]} {_AMEX[10:]}"},
+            f"{_AMEX[:4]} {_AMEX[4:10]} {_AMEX[10:]}",
+        ),
         hiding("Mastercard of the 2 series", {"t": f"pan={_MASTER}"}, _MASTER),
         hiding("US social security", {"t": "employee 536-22-8731 joined"}, "536-22-8731"),
-        hiding("number in a list of words", {"messages": [{"role": "user", "content": "I am on +33 6 12 34 56 78"}]},
-               "+33 6 12 34 56 78"),
+        hiding(
+            "number in a list of words",
+            {"messages": [{"role": "user", "content": "I am on +33 6 12 34 56 78"}]},
+            "+33 6 12 34 56 78",
+        ),
     ]
 
 
@@ -201,7 +290,10 @@ def _clean_keys() -> list[dict[str, Any]]:
         clean("session facts", {"session_notes": "went well", "session_count": 3, "sessions": 4}),
         clean("phones", {"phone_model": "X1", "microphone": "on", "telephone_type": "desk"}),
         clean("cookies", {"cookie_banner": "shown", "cookiecutter": "v2", "cookie_count": 2}),
-        clean("flags about secrets", {"has_password": True, "is_token_valid": False, "secret_rotation_enabled": True}),
+        clean(
+            "flags about secrets",
+            {"has_password": True, "is_token_valid": False, "secret_rotation_enabled": True},
+        ),
         clean("urls of auth", {"token_url": "https://x.example/oauth", "auth_uri": "https://x.example/auth"}),
         clean("expiry", {"token_expires_at": "2026-02-01", "password_expiry": "2026-03-01"}),
         clean("public keys", {"public_key_id": "k1", "publicKeyAlgorithm": "ed25519"}),
@@ -236,7 +328,10 @@ def _clean_values() -> list[dict[str, Any]]:
         clean("tracking number", {"t": "1Z999AA10123456784"}),
         clean("EAN", {"t": "EAN 4006381333931"}),
         clean("ISSN", {"t": "ISSN 2049-3630"}),
-        clean("social-security-like with a wrong area", {"t": "part 000-12-3456 and 666-12-3456 and 912-34-5678"}),
+        clean(
+            "social-security-like with a wrong area",
+            {"t": "part 000-12-3456 and 666-12-3456 and 912-34-5678"},
+        ),
         clean("date like a social security number", {"t": "2026-03-04, 12-31-2026"}),
         clean("decorators", {"t": "@pytest.mark.parametrize\n@app.route('/a')\n@dataclass"}),
         clean("git remote", {"t": "git@code.example:group/repo.git"}),
@@ -254,20 +349,32 @@ def _clean_values() -> list[dict[str, Any]]:
         clean("code that passes on", {"t": "connect(user=user, password=password, token=self.token)"}),
         clean("annotations", {"t": "def login(user: str, password: str, token: str | None = None) -> bool:"}),
         clean("templates", {"t": "password: {{ vault.db_password }}\ntoken: <your-token>\nkey: %(api_key)s"}),
-        clean("shell references", {"t": "--token $TOKEN --password \"$DB_PASSWORD\" -u \"$USER:$PASS\""}),
+        clean("shell references", {"t": '--token $TOKEN --password "$DB_PASSWORD" -u "$USER:$PASS"'}),
         clean("secret of GitHub actions", {"t": "token: ${{ secrets.GITHUB_TOKEN }}"}),
         clean("already masked", {"t": "password=**** token=[REDACTED] api_key=<hidden>"}),
         clean("help text", {"t": "--password PASSWORD  the password of the user\n--token TOKEN"}),
-        clean("schema", {"properties": {"password": {"type": "string", "minLength": 8}}, "required": ["password"]}),
+        clean(
+            "schema",
+            {"properties": {"password": {"type": "string", "minLength": 8}}, "required": ["password"]},
+        ),
         clean("slug with a prefix", {"t": "task-force-report-sk-summary-and-more-words"}),
         clean("too short", {"t": "glpat-abc npm_x dop_v1_ SG.x"}),
         clean("names of prefixes", {"t": "AKIA, ASIA, ghp_, xoxb- and sk_live_ are prefixes"}),
-        clean("certificate request", {"t": "-----BEGIN CERTIFICATE REQUEST-----\n" + made(64, BASE64, "csr")
-               + "\n-----END CERTIFICATE REQUEST-----"}),
+        clean(
+            "certificate request",
+            {
+                "t": "-----BEGIN CERTIFICATE REQUEST-----\n"
+                + made(64, BASE64, "csr")
+                + "\n-----END CERTIFICATE REQUEST-----"
+            },
+        ),
         clean("public SSH key", {"t": "ssh-ed25519 " + made(68, BASE64, "pub") + " bob"}),
         clean("base64 text", {"t": "VGhpcyBpcyBhIGxvbmcgc2VudGVuY2Ugd2l0aG91dCBzZWNyZXRz"}),
         clean("embedded picture", {"t": "url(data:font/woff2;base64," + made(120, BASE64, "font") + ")"}),
-        clean("url with a long path", {"u": "https://x.example/docs/" + made(40, LOWER, "path") + "/v2?page=3&sort=name"}),
+        clean(
+            "url with a long path",
+            {"u": "https://x.example/docs/" + made(40, LOWER, "path") + "/v2?page=3&sort=name"},
+        ),
         clean("url of a tokenizer", {"u": "https://x.example/tokenizer?max_tokens=5&keyword=secret"}),
         clean("ports", {"u": "http://host.example:8080/path:with:colons@v2"}),
         clean("file names", {"t": "/etc/ssl/private.d/README, id_rsa.pub, password_reset.html, tokens.py"}),

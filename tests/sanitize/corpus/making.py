@@ -1,4 +1,5 @@
-"""How labelled cases are made: secrets of a vendor's shape are put together here, at run time, never committed."""
+"""How labelled cases are made: secrets of a vendor's shape are put together here, at run time, never
+committed."""
 
 import hashlib
 import json
