@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from toolog import counters, instances
+from toolog import counters
 from toolog.call import refresh_plans
 from toolog.context import is_ours
 from toolog.emit import cancel_first_record, is_opening
@@ -27,7 +27,7 @@ from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.life import Signals, living
 from toolog.record import SuccessRecord, ToolRecord, record_from_log
 from toolog.retention import Policies
-from toolog.sanitize import Sanitizer, warm
+from toolog.sanitize import Sanitizer, inuse, warm
 from toolog.settings import provisional
 from toolog.settings.resolve import (
     apply_capture,
@@ -268,12 +268,12 @@ def _sanitizer(given: Any) -> Sanitizer | None:
     """Return the sanitizer of a configuration; None means the default one."""
     if not isinstance(given, Mapping):
         ready: Sanitizer = given
-        instances.masked_by(ready)
+        inuse.enlist(ready)
         return ready
     if not given:
         return None
     made = Sanitizer.from_config(given)
-    instances.masked_by(made)
+    inuse.enlist(made)
     return made
 
 

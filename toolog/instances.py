@@ -363,19 +363,14 @@ def _unpack(packed: bytes) -> Any:
 
 _digests: dict[bytes, str] = {}
 _MOST_DIGESTS = 1000
-_sanitizers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-
-
-def masked_by(sanitizer: Any) -> None:
-    """Have a sanitizer mask configurations before they are hashed, as it masks them in records."""
-    _sanitizers[id(sanitizer)] = sanitizer
-    _digests.clear()
 
 
 def _digest(packed: bytes, config: Mapping[str, Any]) -> str:
     """Return `config_hash`, remembered: many packages make short-lived objects of one configuration."""
-    # not the bytes themselves: they may hold a secret
-    key = hashlib.sha256(packed + (capture.hash_key or "").encode()).digest()
+    from toolog.sanitize import inuse
+
+    how = f"{capture.hash_key}/{inuse.enlisted()}".encode()
+    key = hashlib.sha256(how + packed).digest()  # not the bytes themselves: they may hold a secret
     digest = _digests.get(key)
     if digest is None:
         if len(_digests) >= _MOST_DIGESTS:
@@ -400,12 +395,10 @@ def config_hash(config: Mapping[str, Any]) -> str:
         data = orjson.dumps(dict(config), option=orjson.OPT_SORT_KEYS)
         return "hmac:" + hmac.new(capture.hash_key.encode(), data, hashlib.sha256).hexdigest()[:32]
 
-    from toolog import sanitize
+    from toolog.sanitize import inuse
 
-    masked: Any = sanitize.default().sanitize(dict(config))
-    for sanitizer in list(_sanitizers.values()):
-        masked = sanitizer.sanitize_at(masked, "config")[0]
-    return "sha256:" + hashlib.sha256(orjson.dumps(masked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+    masked = orjson.dumps(inuse.mask(dict(config), "config"), option=orjson.OPT_SORT_KEYS)
+    return "sha256:" + hashlib.sha256(masked).hexdigest()[:32]
 
 
 Maker = Callable[..., Any]

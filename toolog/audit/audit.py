@@ -65,25 +65,30 @@ def _leak(needles: Needles, place: str, where: str, hit: Hit) -> Leak:
     return Leak(place, where, needles.secrets.all[hit.secret].label, hit.spelling)
 
 
-class _Copy(str):
-    """A text that does not stand beside others: a number, or what was shown by the text around it already."""
-
-
-def _in_value(value: Any, needles: Needles) -> Iterator[tuple[str, Hit]]:
+def _in_value(value: Any, needles: Needles, outer: tuple[str, ...] = ()) -> Iterator[tuple[str, Hit]]:
     """Yield (where in the value, hit): in each text by itself, and cut into several texts of the value."""
     seen: set[int] = set()
     pieces: list[bytes] = []
-    for path, text in _texts(value, (), 0):
-        raw = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-        if not isinstance(text, _Copy):
+    inner: list[tuple[tuple[str, ...], Any]] = []
+    for path, text in _texts(value, outer, 0):
+        raw = text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogatepass")
+        if isinstance(text, str | bytes):  # a number between two texts parts nothing
             pieces.append(raw)
+            parsed = _parsed(text)
+            if parsed is not None:
+                inner.append((path, parsed))
         search = Search(needles)
         for hit in search.feed(raw):
             seen.add(hit.secret)
             yield _shown(path, needles), hit
     for number, form in needles.joined:
         if number not in seen and len(pieces) > 1 and form in squeeze(b"".join(pieces)):
-            yield "", Hit(number, "cut into several values", 0)
+            seen.add(number)
+            yield _shown(outer, needles), Hit(number, "cut into several values", 0)
+    for path, parsed in inner:
+        for where, hit in _in_value(parsed, needles, path):
+            if hit.secret not in seen:
+                yield where, hit
 
 
 def _shown(path: tuple[str, ...], needles: Needles) -> str:
@@ -91,19 +96,13 @@ def _shown(path: tuple[str, ...], needles: Needles) -> str:
     return f", {'.'.join(parts)}" if parts else ""
 
 
-def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], str | bytes]]:
-    """Yield every text of a value with its path: values first, then keys, so that values stand side by
-    side."""
+def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every text, and all else that is no container, with its path: the values of a map before its keys,
+    so that they stand side by side.
+    """
     if depth > _DEEPEST or value is None or isinstance(value, bool):
         return
-    if isinstance(value, bytes | bytearray | memoryview):
-        raw = bytes(value)
-        yield path, raw
-        yield from _inner(raw, path, depth)
-    elif isinstance(value, str):
-        yield path, value
-        yield from _inner(value, path, depth)
-    elif isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _texts(item, (*path, str(key)), depth + 1)
         for key in value:
@@ -112,19 +111,14 @@ def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tupl
         for place, item in enumerate(value):
             yield from _texts(item, (*path, str(place)), depth + 1)
     else:
-        yield path, _Copy(value)
+        yield path, bytes(value) if isinstance(value, bytearray | memoryview) else value
 
 
-def _inner(
-    text: str | bytes, path: tuple[str, ...], depth: int
-) -> Iterator[tuple[tuple[str, ...], str | bytes]]:
-    """Yield the texts of JSON inside a text, where it is an object or a list."""
+def _parsed(text: str | bytes) -> Any:
+    """Return what a text of JSON says, where it is an object or a list; else None."""
     if text[:1] not in ("{", "[", b"{", b"["):
-        return
+        return None
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return
-    if isinstance(value, dict | list):
-        for inner, found in _texts(value, path, depth + 1):
-            yield inner, found if isinstance(found, bytes) else _Copy(found)
+        return None

@@ -11,7 +11,7 @@ import io
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO, Any
 
@@ -55,20 +55,23 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 def layers(path: Path, tell: Tell) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Yield (what it is, its bytes) for a file as it lies there, and for what it holds when it is
     compressed."""
+    faults: list[str] = []
     for depth in range(_MOST_NESTED + 1):
-        stream: Any = open(path, "rb")  # noqa: SIM115 - what unpacks it closes it
-        names: list[str] = []
-        try:
-            for _ in range(depth):
-                form, stream = _unpack(stream)
-                names.append(form)
-            if all(names):
-                yield " in ".join([*names[::-1], "bytes"]), _told(stream, tell)
-        except _FAULTS as error:
-            tell(f"cannot be unpacked: {error}")
-        finally:
-            stream.close()
-        if not all(names):
+        with ExitStack() as opened:
+            stream: Any = opened.enter_context(open(path, "rb"))
+            names: list[str] = []
+            try:
+                for _ in range(depth):
+                    form, stream = _unpack(stream)
+                    opened.callback(stream.close)
+                    names.append(form)
+                if not all(names):
+                    return
+                yield " in ".join(["bytes", *names[::-1]]), _told(stream, faults.append)
+            except _FAULTS as error:
+                faults.append(f"cannot be unpacked: {error}")
+        if faults:
+            tell(faults[0])
             return
 
 
@@ -93,7 +96,6 @@ class _Zstd(io.RawIOBase):
     """What is in a zstd stream, as a file."""
 
     def __init__(self, stream: Any) -> None:
-        self._below = stream
         self._reader = readers.ZstdReader(stream)
 
     def readable(self) -> bool:
@@ -105,11 +107,6 @@ class _Zstd(io.RawIOBase):
         data = self._reader.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
-
-    def close(self) -> None:
-        """Close the file below, too."""
-        self._below.close()
-        super().close()
 
 
 def values(path: Path, tell: Tell) -> Iterator[tuple[str, Any]]:
@@ -128,8 +125,8 @@ def values(path: Path, tell: Tell) -> Iterator[tuple[str, Any]]:
 
 
 def _records(path: Path, start: bytes) -> Iterator[tuple[str, Any]]:
-    looks = start.lstrip()[:1] in (b"{", b"[") or start[:1] >= b"\x80" or start.startswith(GZIP_MAGIC)
-    if not looks:
+    packed = start.startswith((GZIP_MAGIC, readers.ZSTD_MAGIC))
+    if not packed and start.lstrip()[:1] not in (b"{", b"[") and start[:1] < b"\x80":
         return
     # What is damaged was read as bytes already, and a file of anything else is no file of records.
     ignore: Callable[[int, str], None] = lambda number, message: None  # noqa: E731
