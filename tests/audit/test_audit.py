@@ -79,7 +79,16 @@ def write_segment(path: Path, records: list[dict[str, Any]]) -> None:
     writer.close()
 
 
-FORMS = [write_lines, write_maps, write_zstd, write_gzip, write_twice, write_database, write_parquet, write_segment]
+FORMS = [
+    write_lines,
+    write_maps,
+    write_zstd,
+    write_gzip,
+    write_twice,
+    write_database,
+    write_parquet,
+    write_segment,
+]
 
 
 def leaks_below(place: Path) -> tuple[list[Leak], list[str]]:
@@ -163,6 +172,12 @@ def test_a_place_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
 
 def test_texts_inside_texts_of_a_value_are_read() -> None:
     """JSON in a text of a value, bytes, sets and other objects are looked into."""
-    for value in (json.dumps({"a": [SECRET]}), SECRET.encode(), {SECRET}, ("x", Path(SECRET)), {"a": {"b": SECRET}}):
+    for value in (
+        json.dumps({"a": [SECRET]}),
+        SECRET.encode(),
+        {SECRET},
+        ("x", Path(SECRET)),
+        {"a": {"b": SECRET}},
+    ):
         assert [leak.spelling for leak in audit_value(value, NEEDLES, "value")][:1] == ["plain"]
     assert [*audit_value({"a": 5, "b": None, "c": True, "d": "Zq9"}, NEEDLES, "value")] == []

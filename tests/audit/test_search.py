@@ -1,4 +1,5 @@
-"""A secret is found in every spelling, wherever it stands, in whatever pieces its bytes come; nothing else is."""
+"""A secret is found in every spelling, wherever it stands, in whatever pieces its bytes come; nothing
+else is."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import base64
 import html
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -69,7 +71,7 @@ def test_a_secret_across_pieces_is_found_once(cuts: list[int], before: int) -> N
     data = b"." * before + SECRET.encode() + b" and " + SECRET.encode() + b"." * 10
     search = Search(Needles(Secrets([SECRET])))
     ends = [0, *sorted(cuts), len(data)]
-    hits = [hit for low, high in zip(ends, ends[1:], strict=False) for hit in search.feed(data[low:high])]
+    hits = [hit for low, high in pairwise(ends) for hit in search.feed(data[low:high])]
     plain = [hit for hit in hits if hit.spelling == "plain"]
     assert [hit.at for hit in plain] == [before]
 

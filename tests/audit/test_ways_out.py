@@ -1,4 +1,5 @@
-"""Every way out of a process: secrets go in by every door, and `assert_no_leaks` looks at all that comes out."""
+"""Every way out of a process: secrets go in by every door, and `assert_no_leaks` looks at all that comes
+out."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ SECRETS = [
     "dana.invented" + "@" + "example.com",
     "1381234" + "5678",
     "sk-" + "Ab3dE5fG7hJ9kL1mN3pQ5r",
-    "correct horse \"quoted\" ü/+&",
+    'correct horse "quoted" ü/+&',
 ]
 PROGRAM = """
 import contextlib, faulthandler, io, json, logging, logging.config, os, sys, threading
@@ -97,7 +98,7 @@ calls = logging.getLogger("toolog.calls")
 calls.addHandler(handler)
 calls.setLevel("DEBUG")
 logging.getLogger("app").addHandler(handler)
-toolog.instrument(Shop, capture_output=True) if False else toolog.instrument(Shop)
+toolog.instrument(Shop)
 shop = Shop("eu", KEY, password=PASSWORD)
 threading.current_thread().name = f"worker password={{PASSWORD}}"
 with toolog.session(f"order of {{MAIL}}"), toolog.bind(contact=PHONE, password=PHRASE):
@@ -111,7 +112,8 @@ with toolog.session(f"order of {{MAIL}}"), toolog.bind(contact=PHONE, password=P
     except ValueError:
         logging.getLogger("app").exception("it failed with password=%s", PASSWORD)
 toolog.flush(5)
-ours = [handler, handler.filters, toolog.stats(), toolog.Sanitizer(known_secrets=SECRETS, hmac_key=PASSWORD), sinks and None]
+ours = [handler, handler.filters, toolog.stats()]
+ours += [toolog.Sanitizer(known_secrets=SECRETS, hmac_key=PASSWORD)]
 with open("reprs.txt", "w", encoding="utf-8") as file:
     print([repr(one) + str(one) for one in ours], file=file)
     faulthandler.dump_traceback(file)
@@ -120,10 +122,11 @@ stream.flush()
 
 
 def run(folder: Path, serializer: str, sinks: dict[str, Any] | None = None) -> str:
-    """Run the program in a folder; return what it printed on stdout and stderr, but for what the tool printed."""
+    """Run the program in a folder; return what it printed on stdout and stderr, but for what the tool
+    printed."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TOOLOG_")}
     environment |= {"MADE_SECRETS": json.dumps(SECRETS), "MADE_SERIALIZER": serializer}
-    environment |= {"MADE_SINKS": json.dumps(sinks or {})}
+    environment |= {"MADE_SINKS": json.dumps(sinks or {}), "TOOLOG_CAPTURE_OUTPUT": "true"}
     program = textwrap.dedent(PROGRAM.replace("{{", "{").replace("}}", "}"))
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -31,7 +31,11 @@ def test_a_clean_place_ends_with_zero(shell: Shell) -> None:
 @pytest.mark.parametrize("way", ["file", "stdin", "env"])
 def test_a_leak_is_told_by_place_and_spelling(shell: Shell, way: str) -> None:
     """However the secret is given: the exit code is 1, the table names it by its label and never shows it."""
-    words = {"file": ("--secrets", "secrets.txt"), "stdin": ("--secrets", "-"), "env": ("--env", "MADE_TOKEN")}[way]
+    words = {
+        "file": ("--secrets", "secrets.txt"),
+        "stdin": ("--secrets", "-"),
+        "env": ("--env", "MADE_TOKEN"),
+    }[way]
     label = {"file": "line 3 of secrets.txt", "stdin": "line 1 of stdin", "env": "$MADE_TOKEN"}[way]
     done = shell("audit", "logs", "leaky.log", *words, given=SECRET, MADE_TOKEN=SECRET)
     assert (done.code, done.err) == (1, "")

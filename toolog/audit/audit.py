@@ -97,7 +97,8 @@ def _shown(path: tuple[str, ...], needles: Needles) -> str:
 
 
 def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every text, and all else that is no container, with its path: the values of a map before its keys,
+    """Yield every text, and all else that is no container, with its path: the values of a map before its
+    keys,
     so that they stand side by side.
     """
     if depth > _DEEPEST or value is None or isinstance(value, bool):

@@ -15,6 +15,7 @@ from toolog.sanitize.words import KeyWords
 
 _JOINT = r"[ !#-@\[-`{-~]*"
 _EXTRA = ("identified",)
+_MEMORY = 64 << 20
 _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 
 
@@ -36,6 +37,8 @@ class Candidates:
         options.encoding = _re2.RE2.Options.Encoding.LATIN1
         options.case_sensitive = False
         options.never_capture = True
+        options.log_errors = False  # with little memory it is slower, and no less right
+        options.max_mem = _MEMORY
         self._plain = _re2.RE2("|".join(parts).encode(), options)
         foreign = [re.escape(word) for word in known if not word.isascii()]
         phrases = [*words.pairs, *words.added]

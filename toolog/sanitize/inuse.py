@@ -1,4 +1,5 @@
-"""The sanitizers that are in use in this process, for what is written beside records: reasons of sinks, names of
+"""The sanitizers that are in use in this process, for what is written beside records: reasons of sinks,
+names of
 threads, hashes of configurations. A record knows its own sanitizer; these texts are masked by all of them.
 """
 
@@ -38,5 +39,6 @@ def mask(value: Any, path: str = "") -> Any:
 
 @lru_cache(maxsize=_MOST_NAMES)
 def mask_name(name: str) -> str:
-    """Return the name of a thread, task or process as it may be shown; remembered, because names come again."""
+    """Return the name of a thread, task or process as it may be shown; remembered, because names come
+    again."""
     return str(mask(name))

@@ -34,6 +34,7 @@ def _vendor_scan() -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _MEMORY
+    options.log_errors = False
     return re2.compile(("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode(), options)
 
 
