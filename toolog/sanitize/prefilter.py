@@ -451,9 +451,9 @@ def _set(groups: Iterable[Iterable[str]], memory: int = _MEMORY) -> Callable[[by
         for expression in expressions:
             if patterns.Add(expression.encode()) < 0:
                 raise ConfigError("the sanitizer cannot scan for one of its own patterns")  # never by options
-        patterns.Compile()
         match: Callable[[bytes], list[int]] = patterns.Match
-        if len(match(_PROBE_BYTES)) == len(expressions):
+        # (a set that could not be compiled must not be asked: that ends the process)
+        if patterns.Compile() and len(match(_PROBE_BYTES)) == len(expressions):
             return match
         memory *= 2
     raise ConfigError("the sanitizer has too many 'keys_add', 'known_secrets' or 'rules_add' to scan for")
