@@ -24,6 +24,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/spool.py
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/shipping.py
+	$(BIN)/python benchmarks/masking.py
 
 # The tests' own OpenSearch and S3 server, for people; Ctrl-C ends them.
 services: $(READY)

@@ -11,6 +11,7 @@ import inspect
 import itertools
 import logging
 import os
+import re
 import threading
 import weakref
 from binascii import hexlify
@@ -172,8 +173,28 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+_GIVEN_NAME = re.compile(
+    r"MainThread|Task-\d+|asyncio_\d+|Dummy-\d+|ThreadPoolExecutor-\d+_\d+|Thread-\d+(?: \(\w{1,80}\))?"
+)
+
+
+class Names:
+    """How the names of threads and tasks are shown. They are an application's texts and may hold anything."""
+
+    #: Masks a name; set by the sanitizer, which no record leaves without.
+    mask: Callable[[str], str] = staticmethod(lambda name: name)
+
+    @classmethod
+    def shown(cls, name: str) -> str:
+        """Return a name as it may be recorded; names that Python gives are as they are."""
+        if _GIVEN_NAME.fullmatch(name):
+            return name
+        return cls.mask(name)
+
+
 def _describe_thread() -> bytes:
-    packed = pack({"pid": os.getpid(), "thread": threading.current_thread().name})
+    name = Names.shown(threading.current_thread().name)
+    packed = pack({"pid": os.getpid(), "thread": name})
     on_thread.with_task = b"\x83" + packed[1:] + b"\xa4task"  # a map of three instead of two
     on_thread.packed = packed
     return packed
@@ -190,8 +211,9 @@ def packed_process() -> bytes:
     if task is None:
         return packed
     head: bytes = on_thread.with_task
-    name = task.get_name().encode("utf-8", "backslashreplace")
-    return head + _SHORT[len(name)] + name if len(name) < 32 else head + pack(task.get_name())
+    given = Names.shown(task.get_name())
+    name = given.encode("utf-8", "backslashreplace")
+    return head + _SHORT[len(name)] + name if len(name) < 32 else head + pack(given)
 
 
 class Ids:

@@ -27,7 +27,7 @@ from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.life import Signals, living
 from toolog.record import SuccessRecord, ToolRecord, record_from_log
 from toolog.retention import Policies
-from toolog.sanitize import Sanitizer, warm
+from toolog.sanitize import Sanitizer, inuse, warm
 from toolog.settings import provisional
 from toolog.settings.resolve import (
     apply_capture,
@@ -266,8 +266,13 @@ def _sanitizer(given: Any) -> Sanitizer | None:
     """Return the sanitizer of a configuration; None means the default one."""
     if not isinstance(given, Mapping):
         ready: Sanitizer = given
+        inuse.enlist(ready)
         return ready
-    return Sanitizer.from_config(given) if given else None
+    if not given:
+        return None
+    made = Sanitizer.from_config(given)
+    inuse.enlist(made)
+    return made
 
 
 def reset_capture() -> None:

@@ -367,7 +367,10 @@ _MOST_DIGESTS = 1000
 
 def _digest(packed: bytes, config: Mapping[str, Any]) -> str:
     """Return `config_hash`, remembered: many packages make short-lived objects of one configuration."""
-    key = hashlib.sha256(packed).digest()  # not the bytes themselves: they may hold a secret
+    from toolog.sanitize import inuse
+
+    how = f"{capture.hash_key}/{inuse.enlisted()}".encode()
+    key = hashlib.sha256(how + packed).digest()  # not the bytes themselves: they may hold a secret
     digest = _digests.get(key)
     if digest is None:
         if len(_digests) >= _MOST_DIGESTS:
@@ -377,13 +380,25 @@ def _digest(packed: bytes, config: Mapping[str, Any]) -> str:
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
-    """Return a hash of a configuration, the same in every process: secrets are masked before it is made."""
+    """Return a hash of a configuration, the same in every process that has the same settings.
+
+    With the setting ``hash_key`` all of the configuration is hashed, by that key (``hmac:...``): who has
+    no key
+    cannot try secrets until one fits. Without a key only what records show is hashed (``sha256:...``): every
+    sanitizer of a handler masks the configuration before.
+    """
     import orjson
 
-    from toolog import sanitize
+    if capture.hash_key is not None:
+        import hmac  # OpenSSL: only where a key is set
 
-    masked = sanitize.default().sanitize(dict(config))
-    return "sha256:" + hashlib.sha256(orjson.dumps(masked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+        data = orjson.dumps(dict(config), option=orjson.OPT_SORT_KEYS)
+        return "hmac:" + hmac.new(capture.hash_key.encode(), data, hashlib.sha256).hexdigest()[:32]
+
+    from toolog.sanitize import inuse
+
+    masked = orjson.dumps(inuse.mask(dict(config), "config"), option=orjson.OPT_SORT_KEYS)
+    return "sha256:" + hashlib.sha256(masked).hexdigest()[:32]
 
 
 Maker = Callable[..., Any]

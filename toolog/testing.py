@@ -7,6 +7,7 @@
             lookup("lamp")
         assert records[0]["status"] == "success"
 
+``assert_no_leaks(["hunter2!"], Path("logs"))`` fails when a known secret got out.
 With pytest, the fixture ``toolog_records`` is the same list for the whole test. This module is loaded by
 every run of pytest in an environment that has toolog, so it imports the rest of toolog only when it is used.
 """
@@ -14,8 +15,11 @@ every run of pytest in an environment that has toolog, so it imports the rest of
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import os
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 try:
@@ -160,6 +164,54 @@ def only(records: Records, **fields: Any) -> dict[str, Any]:
         seen = [(record["event"], record.get("tool_name")) for record in records]
         raise AssertionError(f"{len(found)} records have {fields}, not one; recorded were {seen}")
     return found[0]
+
+
+def assert_no_leaks(secrets: Iterable[str], *things: Any) -> None:
+    """Raise AssertionError when one of the secrets stands in one of the things, in whatever spelling.
+
+    ``secrets``: texts of at least four characters. A thing is a ``pathlib.Path`` (a file, or a folder
+    with all below
+    it: logs, spools, databases, compressed or not), a ``logging.LogRecord`` (all that a formatter could
+    show), an
+    exception (with its causes and traceback), or a value: text, bytes, records. The message tells where,
+    which
+    secret by its number, and in which spelling; it never shows the secret. Raises ConfigError when there
+    is no secret, one is too short, or there is nothing to look into. Since 0.1.
+    """
+    __tracebackhide__ = True
+    from toolog.audit import Secrets, audit_path, audit_value
+    from toolog.audit.search import Needles
+    from toolog.audit.units import files
+    from toolog.errors import ConfigError
+
+    needles = Needles(Secrets(list(secrets)))
+    if not things:
+        raise ConfigError("assert_no_leaks needs something to look into: a path, a record, a value")
+    leaks: list[str] = []
+    unread: list[str] = []
+    for number, thing in enumerate(things, 1):
+        if isinstance(thing, os.PathLike):
+            for path in files(Path(thing)):
+                leaks += map(str, audit_path(path, needles, unread.append))
+        else:
+            leaks += map(str, audit_value(_shown(thing), needles, f"thing {number}"))
+    if unread:
+        leaks.append(f"not read: {'; '.join(unread)}")
+    if leaks:
+        raise AssertionError("\n".join(leaks)) from None
+
+
+def _shown(thing: Any) -> Any:
+    """Return what a thing would show to whoever formats it."""
+    if isinstance(thing, logging.LogRecord):
+        shown: dict[str, Any] = {"formatted": logging.Formatter().format(thing), "repr": repr(thing)}
+        shown |= {name: _shown(value) for name, value in vars(thing).items() if not name.startswith("_")}
+        return shown
+    if isinstance(thing, BaseException):
+        return ["".join(traceback.format_exception(thing)), repr(thing), *map(_shown, thing.args)]
+    if isinstance(thing, Mapping | list | tuple | set | frozenset | str | bytes | bytearray | memoryview):
+        return thing
+    return [repr(thing), str(thing)]
 
 
 if pytest is not None:

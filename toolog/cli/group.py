@@ -26,6 +26,7 @@ COMMANDS = {
     "schema": "Print the JSON Schema of records.",
     "validate": "Check a file of records against the schema.",
     "sanitize": "Show what would be masked in a file, and by which rule.",
+    "audit": "Look for known secrets in files, spools and stores.",
     "cat": "Print the records in a spool, in files or in a bucket.",
     "convert": "Turn records into JSON lines, MessagePack or Parquet.",
     "ship": "Ship a spool to its sinks, as a process of its own.",

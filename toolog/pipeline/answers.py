@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from toolog.errors import SinkUnavailable
+from toolog.sanitize import inuse
 from toolog.sinks.base import Answer
 
 _STORED = Answer()
@@ -31,12 +32,14 @@ def read_answer(given: object) -> Answer:
 
 
 def words_of(said: object) -> str:
-    """Return what a sink said (a reason, an error) as text that every encoding can hold. Never raises."""
+    """Return what a sink said (a reason, an error) as text that every encoding can hold, and masked: it may
+    quote a record, or the way to the server. Never raises.
+    """
     try:
         text = said if isinstance(said, str) else str(said)
     except Exception:
         text = f"{type(said).__name__}, which cannot be shown"
-    return text.encode("utf-8", "backslashreplace").decode()
+    return str(inuse.mask(text.encode("utf-8", "backslashreplace").decode()))
 
 
 def _no_answer(what: str) -> SinkUnavailable:

@@ -15,7 +15,7 @@ import time
 
 from toolog.counters import contain, count, tell
 from toolog.errors import SinkDenied, SinkUnavailable, ToologError
-from toolog.sanitize import Sanitizer
+from toolog.sanitize import inuse
 from toolog.sinks.lines import visible
 
 BREAK_AFTER = 5
@@ -136,4 +136,4 @@ def _plain(text: str) -> str:
 
     It may come from a server, which can quote us, and holds whatever characters it likes.
     """
-    return visible(" ".join(str(Sanitizer().sanitize(text)).split()))[:_TEXT]
+    return visible(" ".join(str(inuse.mask(text)).split()))[:_TEXT]

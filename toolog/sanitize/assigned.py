@@ -15,10 +15,11 @@ from toolog.sanitize.words import Verdict
 
 #: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
 ASSIGNED = re.compile(
-    r"(?P<close>\\{0,8}[\"'`])?(?P<gap>[ \t]{0,20}+)"
-    r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are)(?= )|[是为為](?=\S))"
+    r"(?P<close>\\{0,8}[\"'`]\]?|\*{1,3})?"
+    r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
+    r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are|ist|lautet|est|es)(?= )|[是为為](?=\S))"
 )
-_SPACE = re.compile(r"[ \t]{0,20}+(?:\\{0,8}[rn]?(?=\\{0,8}[\"']))?")
+_SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _OPEN = re.compile(r"[bruf]{0,2}(?P<quote>\\{0,8}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
@@ -26,9 +27,13 @@ _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
 _LONGEST = 4096
 _STOP = re.compile(
     r"[;,&|](?=\s|$|[\w.%\[\]-]{1,60}\s?[=:])|;|\)(?=[\s.,;:)\]}\"']|$)|\\+[nrt\"'](?=.|$)|,(?=\s|$)"
+    r"|[\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1b\uff1f\u201c\u201d]"
 )
 _EMPTY = re.compile(r"[\w.-]{1,60}=")
-_CALL = re.compile(r"[A-Za-z_][A-Za-z_.]{0,100}+\(")
+#: A call, of which the value is what it answers; digits only behind a dot, as passwords have them, too.
+_CALL = re.compile(
+    r"[A-Za-z_][A-Za-z_.]{0,100}+\(|[a-z_][a-z0-9_]{0,40}+(?:\.[A-Za-z_][A-Za-z0-9_]{0,40}+){1,6}\("
+)
 _LIST = re.compile(r"\[\s{0,8}[bruf]{0,2}[\"'](?P<inner>[^\]]{0,4096}+)")
 _DIGITS = re.compile(r"\+?\(?[0-9][0-9() .-]{3,24}[0-9]")
 _LINE_END = {
@@ -153,7 +158,7 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return None
-        digits = sum(char.isdigit() for char in value)
+        digits = sum(map(str.isdigit, value)) if spoken or rule in _WITH_DIGITS else 0
         if spoken and (
             len(value) < 4 or not digits or (rule != "code" and value.isdigit() and len(value) < 6)
         ):
@@ -183,14 +188,21 @@ class Values:
             inside = _INSIDE[quote].match(text, start)
             end = inside.end() if inside else start
         else:
-            end = text.find(quote, start, start + 2 * _LONGEST)
-            end = self._lines.end("", start) if end < 0 else end
+            end = self._closing(quote, start)
         value = text[start:end]
         if not value or value.isspace() or is_mask(value) or is_reference(value):
             return None
         if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
             return None
         return None if spoken and value.isalpha() else (start, end, rule)
+
+    def _closing(self, quote: str, start: int) -> int:
+        """Answer where a quote with backslashes is met again: with as many, for one with more is inside."""
+        text = self._text
+        end = text.find(quote, start, start + 2 * _LONGEST)
+        while end > start and text[end - 1] == "\\":
+            end = text.find(quote, end + len(quote), start + 2 * _LONGEST)
+        return self._lines.end("", start) if end < 0 else end
 
     @staticmethod
     def _listed(match: re.Match[str], rule: str) -> Span | None:

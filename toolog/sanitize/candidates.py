@@ -15,6 +15,7 @@ from toolog.sanitize.words import KeyWords
 
 _JOINT = r"[ !#-@\[-`{-~]*"
 _EXTRA = ("identified",)
+_MEMORY = 64 << 20
 _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 
 
@@ -36,12 +37,15 @@ class Candidates:
         options.encoding = _re2.RE2.Options.Encoding.LATIN1
         options.case_sensitive = False
         options.never_capture = True
+        options.log_errors = False  # with little memory it is slower, and no less right
+        options.max_mem = _MEMORY
         self._plain = _re2.RE2("|".join(parts).encode(), options)
-        foreign = [word for word in known if not word.isascii()]
-        foreign += ["".join(phrase) for phrase in words.added if not "".join(phrase).isascii()]
-        self._foreign = re.compile(
-            "|".join(re.escape(word) for word in sorted(foreign, key=len, reverse=True)), re.I
-        )
+        foreign = [re.escape(word) for word in known if not word.isascii()]
+        phrases = [*words.pairs, *words.added]
+        foreign += [
+            _JOINT.join(map(re.escape, phrase)) for phrase in phrases if not "".join(phrase).isascii()
+        ]
+        self._foreign = re.compile("|".join(sorted(foreign, key=len, reverse=True)), re.I)
 
     def find(self, text: str) -> Iterator[int]:
         """Yield, in order, where words of the vocabulary end."""

@@ -139,6 +139,8 @@ class Walk:
         rule, shape = verdict
         if not value.strip() or is_mask(value) or is_reference(value):
             return value
+        if shapes.is_message(value, path):
+            return self._text(value, path, depth)
         if rule in self.policy.disabled or (shape and not fits_shape(fold(value), shape)):
             return self._text(value, path, depth)
         return self._mask(rule, value, path, value)

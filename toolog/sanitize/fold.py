@@ -30,6 +30,17 @@ _RANGES = (
 _DIGITS = (0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0E50, 0x0ED0, 0x17E0)
 
 
+def _marks() -> str:
+    """Answer a regular expression's class of the vowel signs of Indic scripts and Thai, which `\\w`
+    leaves out."""
+    codes = [code for code in range(0x0900, 0x1000) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    return "".join(map(chr, codes))
+
+
+#: Signs that are part of a word though no letters: to be put into a character class beside `\\w`.
+MARKS = _marks()
+
+
 def _table() -> dict[int, str]:
     table: dict[int, str] = {}
     for start, stop in _RANGES:

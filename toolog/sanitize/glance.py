@@ -235,7 +235,7 @@ _SHOWN = [
     f"{_begins(_NAMES)}[^a-z]",
     f"(?i:{'|'.join(SUFFIXES)})[^a-z]",
     *_joined(),
-    r"(?i:sig|signature|hmac|sid)0*=|(?i:identified|curl)|sshpass|mysql|redis-cli|docker|podman",
+    r"(?i:sig|signature|hmac|sid)0*=|(?i:identified|curl)|sshpass|requirepass|masterauth|mysql|redis-cli|docker|podman",
     *_vendor_starts(),
     *_hook_words(),
     f"[ -](?:{'|'.join(IBAN_COUNTRIES)})00",

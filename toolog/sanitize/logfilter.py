@@ -18,6 +18,8 @@ from toolog.sanitize.policy import Policy
 from toolog.sanitize.spans import find_spans
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+#: What an application names as it likes.
+_NAMES = ("threadName", "processName", "taskName")
 _DIRECTIVE = re.compile(
     r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?(?P<kind>[diouxXeEfFgGcrsa%])"
 )
@@ -38,6 +40,12 @@ def mask_record(record: logging.LogRecord, policy: Policy) -> None:
         if record.stack_info:
             record.stack_info = _clean(str(record.stack_info), policy)
         _mask_extras(record, policy)
+        for name in _NAMES:
+            given = getattr(record, name, None)
+            if type(given) is str:
+                clean = _clean(given, policy)
+                if clean is not given:
+                    setattr(record, name, clean)
     except Exception:
         record.stack_info = None
         for name in [name for name in vars(record) if name not in _STANDARD]:

@@ -70,6 +70,8 @@ class Masks:
 
         Never raises: what breaks answers `[REDACTION_FAILED]`.
         """
+        if rule == "truncated":
+            return TRUNCATED
         style = self.style(rule)
         if style == "mask":
             return f"[MASKED:{rule}]"

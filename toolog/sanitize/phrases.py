@@ -4,7 +4,7 @@ sentences."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from toolog.sanitize.plausible import is_mask, is_reference
 from toolog.sanitize.rules import Span
@@ -22,6 +22,15 @@ _SHORT = (
     ),
     (re.compile(r"\bredis-cli\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"), "redis-cli"),
 )
+#: The lines of a `.netrc`, where only blanks stand between names and values.
+_NETRC = re.compile(
+    r"\b(?:machine\s{1,8}\S{1,255}|default)\s{1,8}login\s{1,8}\S{1,255}\s{1,8}(?:account\s{1,8}\S{1,255}\s{1,8})?"
+    r"password\s{1,8}(\S{1,512}+)"
+)
+#: How servers of Redis and of mail are told a password.
+_TOLD = re.compile(
+    r"\b(?:(?:requirepass|masterauth)\s{1,4}|AUTH\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4})([^\s\"']{4,512}+)"
+)
 _SPOKEN = re.compile(
     r"(?P<name>[密口][码碼令]|令牌|[密私][钥鑰]|[验校]证?码|驗證碼|手机号?码?|手機號?碼?|电话号?码?|卡号|身份证号?码?)"
     r"(?:[是为為]|[:：])?[ ]?"
@@ -29,23 +38,31 @@ _SPOKEN = re.compile(
 )
 
 
-def find_program_passwords(text: str) -> Iterator[Span]:
-    """Find passwords behind one-letter flags of well-known programs."""
+def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
+    """Yield the searches for passwords that well-known programs and servers are told, each in the text's
+    order."""
+    if "login" in text:
+        yield _shown(_NETRC.finditer(text), 1)
+    yield _shown(_TOLD.finditer(text), 1, wordy=False)
     if "-" not in text:
         return
     lowered = text.lower()
     first = lowered.find("curl")
     if first >= 0:
-        for match in _USER.finditer(text, first):
-            if not (match.group(1).isdigit() and match.group(2).isdigit()):
-                secret = match.group(2)
-                if not is_mask(secret) and not is_reference(secret) and not secret.startswith("[MASKED:"):
-                    yield match.start(2), match.end(2), "password"
+        users = _USER.finditer(text, first)
+        yield _shown((user for user in users if not (user.group(1).isdigit() and user.group(2).isdigit())), 2)
     for pattern, program in _SHORT:
         if program in lowered:
-            for match in pattern.finditer(text):
-                if not is_mask(match.group(1)) and not is_reference(match.group(1)):
-                    yield match.start(1), match.end(1), "password"
+            yield _shown(pattern.finditer(text), 1)
+
+
+def _shown(matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True) -> Iterator[Span]:
+    for match in matches:
+        secret = match.group(group)
+        if is_mask(secret) or is_reference(secret) or secret.startswith("[MASKED:"):
+            continue
+        if wordy or not secret.isalpha():
+            yield match.start(group), match.end(group), "password"
 
 
 def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:

@@ -27,7 +27,7 @@ _STATUS = frozenset(
 )
 _REFERENCE = re.compile(
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*"
-    r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
+    r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|:[A-Za-z_]{1,60}|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
     r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*|f?[\"']?\{.*",
     re.S,
 )
@@ -35,7 +35,7 @@ _MASK = re.compile(
     r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
     r"|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
     r"|\*{3,}[^\s*]{0,4}|[xX]{4,}|[•●]{3,}|\.{3,}|…"
-    r"|\[?(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)\]?"
+    r"|(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)|\[[A-Za-z][A-Za-z_ -]{2,24}\]"
     r"|<(?:redacted|REDACTED|masked|hidden|secret)>|<MASK>|-+"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")

@@ -19,6 +19,7 @@ from typing import Any
 import re2
 from re2 import _re2
 
+from toolog.errors import ConfigError
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
@@ -27,6 +28,9 @@ from toolog.sanitize.words import SUFFIXES
 
 _MEMORY = 64 << 20
 _LITTLE = 16 << 20
+_MOST_MEMORY = 1 << 30
+#: What every scan is tried with before it is used: bytes that stand in no text.
+_PROBE, _PROBE_BYTES = r"\xff\x00\xfe\x01\xff", b"\xff\x00\xfe\x01\xff"
 #: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
 #: a MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name:
 #: nil, booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin
@@ -88,7 +92,12 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`]*[ \t]*(?:[=:>%]|is[ ]|was[ ]|are[ ]|by[ \t]|'))"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
+    r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
+    r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
+    # in the head of a table
+    r"|[A-Z0-9_.]*[\\'\"`]*(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]"
+    r"|[A-Z0-9_.]*[\\'\"`]*(?:\\+[nr]|[\r\n]))"
 )
 
 
@@ -175,8 +184,9 @@ def _named(
         "(?:" + "|".join(groups) + ")" + _RIGHT,
         "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + _AFTER,
-        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by)[ \t])",
-        last + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%']| is | was | are ))",
+        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
+        last
+        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
         _EMPTY_KEY,
     ]
 
@@ -203,7 +213,9 @@ def _describing(names: str) -> tuple[str, str]:
     item = f"(?:{_keys(NAME_KEYS)}){length}{before}{names}(?:[!-~]*|{_SPACED}*)(?:[\\x00-\\x1f\\x7f-\\xff]|$)"
     columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
     begin = f"{item}|{columns}"
-    whole = f"(?:{_keys(VALUE_KEYS)}).+{item}|(?:{_keys(ROW_KEYS)}){_ROWS}.+{columns}.*{names}"
+    inserts = f"(?i:into).*{names}.*(?i:values)"
+    begin += "|(?i:into)[ \\t\\r\\n\\\\]"
+    whole = f"{inserts}|(?:{_keys(VALUE_KEYS)}).+{item}|(?:{_keys(ROW_KEYS)}){_ROWS}.+{columns}.*{names}"
     return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
@@ -218,8 +230,10 @@ def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     )
 
 
-_COUNTED_HEAD = re.compile(r"\[[^\]]*\]\{[0-9,]+\}")
-_COUNTED = re.compile(r"(?<=\])\{[0-9,]+\}")
+#: So many characters of a vendor's key are counted; more would only make the scan larger.
+_ENOUGH = 20
+_COUNTED_HEAD = re.compile(r"(?:\[[^\]]*\])?\[[^\]]*\]\{[0-9,]+\}")
+_COUNTED = re.compile(r"(?<=\])\{(?:[0-9]{2,}[0-9,]*|[0-9],[0-9]*)\}")
 
 
 def _vendors() -> list[str]:
@@ -229,9 +243,11 @@ def _vendors() -> list[str]:
         if "/" in body:
             body = body[:-1] + "\\\\]"
         # Counting in every word would multiply the states of the scan: only what is fixed is looked for.
-        fixed = _COUNTED.sub("*", _COUNTED_HEAD.sub("", prefix)).replace("/", chr(92) * 2 + "*/")
-        shape = f"{fixed}{body}{{{exact or least}}}"
-        (inner if _COUNTED_HEAD.match(prefix) else shapes).append(shape)
+        head = _COUNTED_HEAD.match(prefix)
+        rest = prefix[head.end() :] if head else prefix
+        fixed = _COUNTED.sub("*", rest).replace("/", chr(92) * 2 + "*/")
+        shape = f"{fixed}{body}{{{min(exact or least, _ENOUGH)}}}"
+        (inner if head else shapes).append(shape)
     return [_left(r"A-Za-z0-9_\-") + "(?:" + "|".join(shapes) + ")", *inner]
 
 
@@ -243,7 +259,8 @@ _VALUES: dict[str, list[str]] = {
     "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path in HOOKS) + ")"],
     "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
     "email": [
-        r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}|[\xc2-\xdf][\x80-\xbf]"
+        r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
+        r"|[A-Za-z0-9.-]*(?:\xc3[\x80-\xbf]|[\xc4-\xc9][\x80-\xbf]|\\+u0[012])|[\xc2-\xdf][\x80-\xbf]"
         # UTF-8 as it must be, not any high byte: 0x40, the sign @, begins most MessagePack floats
         r"|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|\\u)"
     ],
@@ -287,12 +304,14 @@ _HIDDEN = [
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:identified)|sshpass",
+    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)",
+    r"setx|setenv|set[ \t]+-",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-_PROGRAMS = r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
-_PROGRAM_NAMES = r"(?i:curl)|mysql|redis-cli|docker|podman"
+_PROGRAMS = r"login.*password|"
+_PROGRAMS += r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
+_PROGRAM_NAMES = r"login|(?i:curl)|mysql|redis-cli|docker|podman"
 
 
 class Prefilter:
@@ -422,12 +441,22 @@ class _Staged:
 
 
 def _set(groups: Iterable[Iterable[str]], memory: int = _MEMORY) -> Callable[[bytes], list[int]]:
-    patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options(memory))
-    for group in groups:
-        patterns.Add(("(?s)" + "|".join(f"(?:{pattern})" for pattern in group)).encode())
-    patterns.Compile()
-    match: Callable[[bytes], list[int]] = patterns.Match
-    return match
+    """Answer a scan that is known to work: one that has too little memory sees nothing, and says nothing.
+
+    :raises ConfigError: when there are more words and patterns than any scan of a bearable size holds.
+    """
+    expressions = ["(?s)" + "|".join(f"(?:{pattern})" for pattern in [*group, _PROBE]) for group in groups]
+    while memory <= _MOST_MEMORY:
+        patterns = _re2.Set(_re2.RE2.Anchor.UNANCHORED, _options(memory))
+        for expression in expressions:
+            if patterns.Add(expression.encode()) < 0:
+                raise ConfigError("the sanitizer cannot scan for one of its own patterns")  # never by options
+        match: Callable[[bytes], list[int]] = patterns.Match
+        # (a set that could not be compiled must not be asked: that ends the process)
+        if patterns.Compile() and len(match(_PROBE_BYTES)) == len(expressions):
+            return match
+        memory *= 2
+    raise ConfigError("the sanitizer has too many 'keys_add', 'known_secrets' or 'rules_add' to scan for")
 
 
 def little_set(groups: Iterable[Iterable[str]]) -> Callable[[bytes], list[int]]:

@@ -22,6 +22,9 @@ Span = tuple[int, int, str]
 Finder = Callable[[str], Iterator[Span]]
 
 
+_MEMORY = 32 << 20
+
+
 @cache
 def _vendor_scan() -> Any:
     """Answer the scan for vendor keys: a long alternation, so it runs in re2, made when first needed."""
@@ -30,6 +33,8 @@ def _vendor_scan() -> Any:
         shapes.append(f"{prefix}{body}{{{exact}}}" if exact else f"{prefix}{body}{{{least}}}{body}*")
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = _MEMORY
+    options.log_errors = False
     return re2.compile(("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode(), options)
 
 
@@ -50,7 +55,7 @@ _BASIC = re.compile(r"(?<![A-Za-z0-9_])basic[ \t]+([A-Za-z0-9+/]{8,}+={0,2})", r
 _AT = re.compile(r"@|%(?:25){0,3}40")
 _LOCAL_BACKWARDS = re.compile(r"[A-Za-z0-9._%+'\u00c0-\u024f-]{1,64}+")
 _URL_USER = re.compile(r"[^\s/?#\"'<>@]*+")
-_DOMAIN = re.compile(r"(?:[A-Za-z0-9-]{1,63}+\.){1,10}([A-Za-z]{2,24})(?![A-Za-z0-9])")
+_DOMAIN = re.compile(r"(?:[A-Za-z0-9\u00c0-\u024f-]{1,63}+\.){1,10}([A-Za-z]{2,24})(?![A-Za-z0-9])")
 _FOREIGN_DOMAIN = re.compile(
     r"[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9])"
 )
@@ -191,7 +196,7 @@ def find_emails(text: str) -> Iterator[Span]:
         head = text.rfind("://", max(0, start - 256), start)
         if not name or (at.group() == "@" and head >= 0 and _URL_USER.fullmatch(text, head + 3, start)):
             continue
-        if name == "git" and text[domain.end() : domain.end() + 1] in (":", "/"):
+        if name == "git":
             continue
         yield start, domain.end(), "email"
         done = domain.end()

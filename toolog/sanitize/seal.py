@@ -11,11 +11,11 @@ from typing import Any
 
 import ormsgpack
 
-from toolog.call import _COUNTS
+from toolog.call import _COUNTS, Names
 from toolog.context import HOLD_TAG
 from toolog.counters import contain
 from toolog.record import SuccessRecord, ToolRecord
-from toolog.sanitize import Sanitizer, default
+from toolog.sanitize import Sanitizer, default, inuse
 from toolog.sanitize.policy import Policy
 from toolog.snapshot.flat import texts_in
 
@@ -151,3 +151,4 @@ def _may_be_on_hold(record: ToolRecord) -> bool:
 
 
 ToolRecord.sealer = staticmethod(seal)
+Names.mask = staticmethod(inuse.mask_name)

@@ -4,6 +4,7 @@ to them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,12 @@ _MEASURES = frozenset(
     """bytes byte size ns us ms time timestamp ts duration elapsed count total id ids offset length len seq
     sequence version amount price balance population revenue hash seed index rows lines inode pid tid epoch
     nanos micros millis date at mtime ctime atime sum value volume order block height checksum crc build
-    revision rev mem memory disk capacity free used limit quota max min""".split()
+    revision rev mem memory disk capacity free used limit quota max min mean avg median stddev std variance
+    percentile quantile throughput bandwidth traffic usage heap rss ops reads writes hits misses requests
+    tokens events messages records docs views clicks sales shares stock units weight mass speed ratio factor
+    nonce counter ticks cycles frames samples pixels score distance""".split()
 )
+_PERCENTILE = re.compile(r"[pPqQ][0-9]{1,4}")
 #: Below a sensitive key: names of what is about the secret, and, unless all below is secret, of what goes
 #: with it.
 _ABOUT = frozenset(
@@ -31,6 +36,13 @@ _NEUTRAL = frozenset(
     server protocol driver schema environment env email type name label id scope scopes expires
     created""".split()
 )
+#: Below these keys the names of fields stand with what is wrong with them.
+_FAULTS = frozenset(
+    "errors error fielderrors validationerrors formerrors errormessages messages"
+    " detail details issues problems"
+    " helptexts hints labels placeholders descriptions".split()
+)
+_MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?")
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
 _SECRET_FLAGS = {"sshpass": "-p", "docker login": "-p", "podman login": "-p", "redis-cli": "-a"}
@@ -154,7 +166,19 @@ def is_measure(path: tuple[str, ...]) -> bool:
     """Tell whether a number at this path counts something, so that it is no telephone number; or has no name
     at all."""
     words = split(path[-1]) if path else []
-    return not words or not _MEASURES.isdisjoint(words)
+    return not words or not _MEASURES.isdisjoint(words) or _PERCENTILE.fullmatch(path[-1]) is not None
+
+
+def is_message(value: str, path: tuple[str, ...]) -> bool:
+    """Tell whether a text says what is wrong with a field (`{"errors": {"password": ["This is
+    required."]}}`)."""
+    outer = [part for part in path if not part.isdigit()][-2:-1]
+    return (
+        bool(outer)
+        and "".join(split(outer[0])) in _FAULTS
+        and len(value) <= 500
+        and _MESSAGE.fullmatch(value) is not None
+    )
 
 
 def free_key(taken: dict[Any, Any], key: Any) -> Any:

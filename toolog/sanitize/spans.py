@@ -4,13 +4,18 @@ left alone."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from toolog.sanitize import scans
 from toolog.sanitize.fold import fold, fold_numbers
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import FINDERS, Span
 
+#: So many finds of one kind are looked for in one text; behind them all is hidden. No text that anybody
+#: wrote has so
+#: many secrets, and one that was made to has would cost seconds.
+MOST = 2000
 _TOKEN = re.compile(
     r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
 )
@@ -39,17 +44,27 @@ def _find(policy: Policy, text: str, families: Iterable[str] | None) -> list[Spa
     numbers = fold_numbers(text)
     if "hidden" in seen:  # look-alikes: what the patterns see once they are plain
         seen = {"named", *seen, *policy.families(numbers)}
-    spans: list[Span] = []
+    finders: list[Iterator[Span]] = []
     if "named" in seen:
-        spans += policy.named.find(folded)
+        finders += policy.named.finders(folded, MOST)
     for name, finder in FINDERS.items():
         if name in seen:
-            spans += finder(numbers if name in _NUMBERS else folded)
+            finders.append(finder(numbers if name in _NUMBERS else folded))
     for rule in policy.user_rules:
-        spans += rule.find(text if text.isascii() else _without_surrogates(text))
+        finders.append(rule.find(text if text.isascii() else _without_surrogates(text)))
     if "known" in seen:
-        spans += _literals(text, policy.known)
-    return _merge(text, [span for span in spans if span[2] not in policy.disabled])
+        finders += (_literal(text, known) for known in policy.known)
+    spans: list[Span] = []
+    cut = len(text)
+    for found in finders:
+        some = list(islice(found, MOST))
+        if len(some) == MOST:
+            cut = min(cut, some[-1][1])
+        spans += some
+    spans = [span for span in spans if span[2] not in policy.disabled and span[0] < cut]
+    if cut < len(text):
+        spans.append((cut, len(text), "truncated"))
+    return _merge(text, spans)
 
 
 def _merge(text: str, spans: list[Span]) -> list[Span]:
@@ -73,14 +88,11 @@ def _merge(text: str, spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _literals(text: str, known: list[str]) -> list[Span]:
-    spans: list[Span] = []
-    for literal in known:
-        at = text.find(literal)
-        while at >= 0:
-            spans.append((at, at + len(literal), "known_secret"))
-            at = text.find(literal, at + len(literal))
-    return spans
+def _literal(text: str, literal: str) -> Iterator[Span]:
+    at = text.find(literal)
+    while at >= 0:
+        yield at, at + len(literal), "known_secret"
+        at = text.find(literal, at + len(literal))
 
 
 def _without_surrogates(text: str) -> str:

@@ -9,26 +9,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from toolog.sanitize.assigned import ASSIGNED, Values
 from toolog.sanitize.candidates import Candidates, candidates
+from toolog.sanitize.fold import MARKS
+from toolog.sanitize.markup import find_inserts, find_tags
 from toolog.sanitize.phrases import find_program_passwords, find_spoken
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
-from toolog.sanitize.urls import find_parameters, find_url_users
+from toolog.sanitize.tables import find_tables
+from toolog.sanitize.urls import find_encoded_pairs, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
-_RUN_BACKWARDS = re.compile(r"[\w.$\[\]-]{1,101}+")
-_RUN = re.compile(r"[\w.$\[\]-]{0,101}+")
-_NAME = re.compile(r"[^\W\d][\w.$\[\]-]{0,100}+")
+_RUN_BACKWARDS = re.compile(rf"[\w.$\[\]{MARKS}-]{{1,101}}+")
+_RUN = re.compile(rf"[\w.$\[\]{MARKS}-]{{0,101}}+")
+_NAME = re.compile(rf"[^\W\d][\w.$\[\]{MARKS}-]{{0,100}}+")
 #: What can follow a name whose value is shown; checked first because it is cheap.
-_BEHIND_NAMES = frozenset("\"'`\\ \t\n=:：>是为為")
+_BEHIND_NAMES = frozenset("\"'`*\\ \t\n=:：>是为為")
+#: What ends a name: asked first, because most names end with the word.
+_NO_NAME = frozenset("\"'`* \n=:：>")
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
-_MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?P<value>[^<>]++)</")
-_QUOTED_NEXT = re.compile(r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4})?'(?P<value>[^'\n]{1,512}+)'")
+#: A part of a form: its headers, an empty line, the value.
+_PART = re.compile(
+    r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
+    r"(?P<value>[^\r\n\\]{1,4096}+)"
+)
+_MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>[^<>\]]++)\]\]>|(?P<value>[^<>]++))</")
+_QUOTED_NEXT = re.compile(
+    r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
+    r"'(?P<value>[^'\n]{1,512}+)'"
+)
+#: What sets a variable to what comes behind its name: `set -x`, `setx`, `setenv`.
+_SETS = re.compile(r"(?<![\w-])(?:setx|setenv|set(?:[ \t]{1,4}-{1,2}[A-Za-z]{1,8})+)[ \t]{1,4}$")
+#: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
+_PARSING = re.compile(
+    r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
+)
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -43,13 +63,29 @@ class NamedText:
         self._judge = words.judge
         self._candidates: Candidates | None = None
 
-    def find(self, text: str) -> Iterator[Span]:
-        """Yield the spans of all values behind sensitive names in folded text; they may overlap."""
-        yield from find_url_users(text)
-        taken = set()
-        for span in find_parameters(text, self._judge):
-            taken.add(span[0])
-            yield span
+    def finders(self, text: str, most: int) -> Iterator[Iterator[Span]]:
+        """Yield the searches for values behind sensitive names in folded text; each in the order of the text.
+
+        What two of them find may overlap.
+
+        :param most: how many finds of each are asked for at most.
+        """
+        judge = self._judge
+        yield find_url_users(text)
+        yield find_encoded_pairs(text, judge)
+        parameters = list(islice(find_parameters(text, judge), most))
+        yield iter(parameters)
+        yield self._assigned(text, {span[0] for span in parameters})
+        if "\n" in text or "|" in text:
+            yield find_tables(text, judge)
+        yield find_tags(text, judge)
+        yield find_inserts(text, judge)
+        yield from find_program_passwords(text)
+        if not text.isascii():
+            yield find_spoken(text, judge)
+
+    def _assigned(self, text: str, taken: set[int]) -> Iterator[Span]:
+        """Yield the values behind names, but for those that begin where another search found one."""
         values = Values(text, self._judge)
         done = 0
         for start, end in self._names(text):
@@ -60,9 +96,6 @@ class NamedText:
                 done = found[1]
                 if found[0] not in taken:
                     yield found
-        yield from find_program_passwords(text)
-        if not text.isascii():
-            yield from find_spoken(text, self._judge)
 
     def _names(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where names stand that hold a word of the vocabulary, in order, each once."""
@@ -72,8 +105,11 @@ class NamedText:
         for at in self._candidates.find(text):
             if at < last:
                 continue
-            stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
-            behind = text[stop : stop + 1]
+            behind = text[at : at + 1]
+            stop = at
+            if behind not in _NO_NAME:
+                stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
+                behind = text[stop : stop + 1]
             if behind not in _BEHIND_NAMES:
                 continue
             before = text[max(0, at - 102) : at]
@@ -99,14 +135,20 @@ class NamedText:
                 verdict = self._two_words(text, start, name)
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
+        if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
+            part = _PART.match(text, end)
+            return (part.start("value"), part.end("value"), verdict[0]) if part else None
         if before in ("'", '"') and text[start - 2 : start - 1] == "(" and verdict is not None:
             return self._in_tuple(text, end, verdict)
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+        if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 40), start):
+            flag = _FLAG_VALUE.match(text, end)
+            return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
         if before in _BEFORE_MARKUP and verdict is not None:
             return self._markup(text, end, verdict)
-        return self._quoted_next(text, name, end, verdict)
+        return self._quoted_next(text, start, end, verdict)
 
     def _two_words(self, text: str, start: int, name: str) -> Verdict | None:
         """Judge a label of two words (`API key: ...`); only pairs count, a strong word further off is
@@ -134,24 +176,27 @@ class NamedText:
         match = _MARKUP.match(text, end)
         if match is None:
             return None
-        value = match.group("value")
+        part = "value" if match.group("data") is None else "data"
+        value = match.group(part)
         if is_mask(value) or is_reference(value) or value.isspace():
             return None
         if verdict[1] and not fits_shape(value, verdict[1]):
             return None
-        return match.start("value"), match.end("value"), verdict[0]
+        return match.start(part), match.end(part), verdict[0]
 
     @staticmethod
-    def _quoted_next(text: str, name: str, end: int, verdict: Verdict | None) -> Span | None:
+    def _quoted_next(text: str, start: int, end: int, verdict: Verdict | None) -> Span | None:
         """Find `IDENTIFIED BY 'x'` and `PASSWORD 'x'`, as SQL writes them."""
         match = _QUOTED_NEXT.match(text, end)
         if match is None:
             return None
         value = match.group("value")
-        if name.lower() == "identified":
+        if text[start:end].lower() == "identified":
             verdict = Verdict(("password", ""))
         if verdict is None or verdict[1] or verdict[0] not in _SQL_RULES:
             return None
         if " " in value or is_mask(value) or is_reference(value) or value.isalpha():
+            return None
+        if not any(char.isalnum() for char in value) or _PARSING.search(text, max(0, start - 12), start):
             return None
         return match.start("value"), match.end("value"), verdict[0]

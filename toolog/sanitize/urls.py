@@ -19,6 +19,11 @@ _QUERY = re.compile(
 _QUERY_VALUE = r"(?:[^&#\s\"'<>;`\\%]|%(?!(?:25){0,3}(?:26|23)))"
 _QUERY_HEAD = re.compile(_QUERY_VALUE + "{1,4096}+")
 _QUERY_REST = re.compile(_QUERY_VALUE + "*+")
+#: JSON inside a query: `%22token%22%3A%22x1`.
+_ENCODED_PAIR = re.compile(
+    r"%(?:25){0,3}22(?P<name>[\w.-]{1,60}+)%(?:25){0,3}22(?:\+|%(?:25){0,3}20)*+(?::|%(?:25){0,3}3[Aa])"
+    r"(?:\+|%(?:25){0,3}20)*+%(?:25){0,3}22(?P<value>(?:[^%&#\s\"'<>]|%(?!(?:25){0,3}22)){1,4096}+)"
+)
 _LONGEST = 4096
 _LEAST_TOKEN = 20
 _QUERY_NAMES = {"sig": "signature", "signature": "signature", "hmac": "signature", "sid": "cookie"}
@@ -39,6 +44,17 @@ def find_url_users(text: str) -> Iterator[Span]:
         at = secret.rfind("@")
         if at > 0 and not is_mask(secret[:at]) and not is_reference(secret[:at]):
             yield match.start(2), match.start(2) + at, "url_password"
+
+
+def find_encoded_pairs(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
+    """Find the values of JSON that stands percent-encoded in an address.
+
+    :param judge: the key predicate.
+    """
+    for match in _ENCODED_PAIR.finditer(text) if "22" in text else ():
+        verdict = judge(match.group("name"))
+        if verdict is not None and _shows(match.group("value"), verdict):
+            yield *match.span("value"), verdict[0]
 
 
 def find_parameters(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:

@@ -18,21 +18,25 @@ for _rule, _names in {
     " contraseña"
     " senha losenord lösenord haslo hasło sifre şifre salasana pwd passwords passphrases pswd userpass"
     " dbpass sshpass"
-    " pgpass mysqlpass пароль पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호",
-    "secret": "secret secrets секрет geheimnis",
-    "token": "token jwt токен 令牌 权杖 トークン",
-    "credential": "credential credentials creds cred 凭证 凭据 認証情報",
+    " pgpass mysqlpass пароль парола лозинка पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 패스워드"
+    " adgangskode kodeord passord heslo jelszó jelszo lozinka geslo slaptažodis parool parolă סיסמה סיסמא"
+    " รหัสผ่าน گذرواژه",
+    "secret": "secret secrets секрет geheimnis シークレット",
+    "token": "token jwt токен 令牌 权杖 トークン 토큰",
+    "credential": "credential credentials creds cred zugangsdaten 凭证 凭据 憑證 認証情報",
     "authorization": "authorization authorisation",
     "cookie": "cookie cookies setcookie xsrf csrf",
-    "private_key": "privkey 私钥 私鑰 秘密鍵",
-    "api_key": "apikey apikeys 密钥 密鑰 秘钥",
+    "private_key": "privkey 私钥 私鑰 秘密鍵 개인키",
+    "api_key": "apikey apikeys apischlüssel zugriffsschlüssel 密钥 密鑰 秘钥 秘鑰"
+    " アクセスキー 비밀키 액세스키",
     "phone": "phone phones telephone telefon telefono teléfono telefone téléphone cellphone phonenumber"
-    " handynummer"
+    " handynummer telefonnummer mobilnummer rufnummer telefoonnummer"
     " телефон 手机 手機 电话 電話 携帯番号 전화번호 휴대폰",
     "code": "otp totp cvv cvc cvv2 cvc2 csc cvn 验证码 驗證碼 校验码 인증번호",
     "ssn": "ssn",
     "passport": "passport passports паспорт 护照 護照",
-    "id_number": "снилс инн cpf 身份证 身份證 身分證 주민등록번호 社保号 マイナンバー",
+    "id_number": "снилс инн cpf 身份证 身份證 身分證 주민등록번호 社保号 マイナンバー"
+    " 证件号 證件號 驾驶证 駕駛證 驾照 军官证 统一社会信用代码 社会保障号",
     "card": "银行卡 銀行卡 信用卡 卡号 卡號 クレジットカード番号 카드번호 creditcard debitcard",
 }.items():
     for _name in _names.split():
@@ -101,6 +105,22 @@ for _rule, _firsts, _seconds in (
     ("api_key", "shared", "access"),
     ("api_key", "access", "signature"),
     ("id_number", "aadhaar", "number no"),
+    # French, Vietnamese, Indonesian, Malay, Arabic, Persian, Greek: a password is two words and more
+    ("password", "de", "passe"),
+    ("password", "mật", "khẩu"),
+    ("password", "mat", "khau"),
+    ("password", "kata", "sandi laluan"),
+    ("password", "كلمة", "المرور السر"),
+    ("password", "رمز", "عبور"),
+    ("password", "κωδικός", "πρόσβασης"),
+    ("api_key", "clé cle clave chave chiave", "api"),
+    ("api_key", "clé cle clave chave chiave", "secrète secrete secreta segreta acceso acesso accès"),
+    ("private_key", "clé cle clave chave chiave", "privée privee privada privata"),
+    ("api_key", "api geheimer geheime", "schlüssel schluessel sleutel"),
+    ("private_key", "privater приватный закрытый", "schlüssel schluessel ключ"),
+    ("api_key", "api секретный", "ключ キー 키"),
+    ("phone", "điện", "thoại"),
+    ("phone", "nomor", "hp telepon telp"),
 ):  # fmt: skip
     for _first in _firsts.split():
         for _second in _seconds.split():
@@ -110,6 +130,9 @@ PAIRS.pop(("account", "no"), None)
 #: Words that are sensitive only when they are the last of the key and the value has the right look: (rule,
 #: shape).
 SHAPED: dict[str, tuple[str, str]] = {
+    "mdp": ("password", "mixed"),
+    "cellulare": ("phone", "number"),
+    "telemóvel": ("phone", "number"),
     "auth": ("authorization", "credential"),
     "pass": ("password", "mixed"),
     "pin": ("code", "digits"),
@@ -180,7 +203,7 @@ CJK_TAILS = (
     " 是否有效 验证 驗證 名称 名稱 格式 版本 链接 地址 服务 服務 会议 會議 客服 壳 壳套 配件 错误 錯誤 管理"
     " 管理器 设置 設定 政策"
     " 长短 位数 算法 重置 找回 修改 验证方式 类别 图片 照片 费用 话费 设备 应用 游戏 银行 中心 电池 市场"
-    " 用户数 丢失 登录方式 日期 来源"
+    " 用户数 丢失 登录方式 日期 来源 学 學 学家 锁 鎖 亭 线 線 局 用户 리셋 화폐 화 학 재설정 길이"
 ).split()
 CJK_HEADS = (
     "是否 有无 有無 忘记 忘記 重置 修改 找回 无 無 支持 启用 啟用 禁用 需要 显示 顯示 隐藏 隱藏"

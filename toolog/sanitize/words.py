@@ -15,17 +15,17 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from toolog.sanitize import vocabulary as vocab
-from toolog.sanitize.fold import fold
+from toolog.sanitize.fold import MARKS, fold
 
 MAX_KEY = 128
 _SPACE = re.compile(r"\s")
 _SPACED_KEY = re.compile(r"[\w#&'()+/: -]{1,40}")
 #: Endings that no other word has, so that they are found in any concatenation.
 SUFFIXES = ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken")
-#: Scripts without blanks between words: kana, Han, Hangul.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]+")
-_LATIN = re.compile(r"[^\W\d_]+")
+#: Scripts without blanks between words: Thai, kana, Han, Hangul.
+_UNSPACED = re.compile(r"[\u0e00-\u0e4f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_NON_LATIN = re.compile(rf"(?:[^\W\d_\u0000-\u024f\u1e00-\u1eff][{MARKS}]*)+")
+_LATIN = re.compile(rf"(?:[^\W\d_][{MARKS}]*)+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINT = re.compile(r"[ !#-+\-./0-9;-@\[-`{-~]*")
 _MASK = re.compile(r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]")
@@ -57,7 +57,7 @@ def split(key: str) -> list[str]:
     words: list[str] = []
     at = 0
     for run in _LATIN.finditer(folded):
-        if words and not _JOINT.fullmatch(text, at, run.start()):
+        if words and not _JOINT.fullmatch(folded, at, run.start()):
             words.append("")
         at = run.end()
         for part in _script_runs(run.group()):

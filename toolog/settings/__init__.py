@@ -16,13 +16,15 @@ class CaptureSettings:
     """
 
     __slots__ = (
-        "capture_config", "capture_output", "levels", "max_bytes", "max_depth", "max_items", "max_nesting",
+        "capture_config", "capture_output", "hash_key", "levels",
+        "max_bytes", "max_depth", "max_items", "max_nesting",
         "on_max_depth", "repr_types", "service", "slow_ms", "threads",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.capture_config = True
         self.capture_output = False
+        self.hash_key: str | None = None
         self.levels: dict[str, str] = {}
         self.max_bytes = 65536
         self.max_depth = 10

@@ -300,6 +300,12 @@ def _text(parameter: Parameter, value: Any, where: str) -> Any:
     raise ConfigError(f"{where} is a name, not {shown(value)}")
 
 
+def _key(parameter: Parameter, value: Any, where: str) -> str:
+    if isinstance(value, str) and len(value) >= 8:
+        return value
+    raise ConfigError(f"{where} is a text of at least 8 characters, which is not shown here")
+
+
 def _path(parameter: Parameter, value: Any, where: str) -> str:
     if isinstance(value, (str, os.PathLike)) and os.fspath(value):
         return os.path.expanduser(os.fsdecode(value))
@@ -362,6 +368,7 @@ _CHECKS: dict[str, Callable[[Parameter, Any, str], Any]] = {
     "flag": _flag,
     "level": lambda parameter, value, where: level_number(value, where),
     "levels": _levels,
+    "key": _key,
     "names": _names,
     "number": _number,
     "path": _path,

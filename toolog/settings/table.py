@@ -108,6 +108,10 @@ TABLE: tuple[Parameter, ...] = (
               "Collect what a tool prints during its call. On in the `dev` profile."),
     Parameter("capture", "capture_config", "flag", True, "TOOLOG_CAPTURE_CONFIG",
               "Record the constructor arguments of tool instances."),
+    Parameter("capture", "hash_key", "key", None, "TOOLOG_HASH_KEY",
+              "A key of at least 8 characters, for `config_hash`: it then covers secrets, too, and nobody "
+              "without the key can try configurations until one fits. Give it by the environment.",
+              optional=True),
     Parameter("capture", "max_depth", "count", 10, "TOOLOG_MAX_DEPTH",
               "Calls nested deeper than this are WARNINGs that name the chain of tools."),
     Parameter("capture", "on_max_depth", "choice", "record", "TOOLOG_ON_MAX_DEPTH",

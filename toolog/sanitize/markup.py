@@ -1,0 +1,70 @@
+"""Secrets in tags and statements that name their value somewhere else: forms, settings in XML, SQL
+inserts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.rules import Span
+from toolog.sanitize.words import Verdict
+
+Judge = Callable[[str], Verdict | None]
+
+_TAG = re.compile(r"<[A-Za-z][^<>]{0,4096}+>")
+_ATTRIBUTE = re.compile(r"(?<=\s)([A-Za-z:-]{1,40}+)\s{0,4}=\s{0,4}(\\{0,8}[\"'])([^\"'<>]{0,4096}?)\2")
+_NAMES = frozenset(("name", "key", "id", "property", "itemprop"))
+_VALUES = frozenset(("value", "content"))
+_INSERT = re.compile(
+    r"\binto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\()", re.I
+)
+_ROW = re.compile(
+    r"\(((?:[^()'\"]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\)){1,65536}+)\)\s{0,8},?\s{0,8}"
+)
+_CELL = re.compile(r"(?:[^,'\"(]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\))++")
+_QUOTED = re.compile(r"\s*[NnEeXxBb]?'((?:[^']|'')++)'\s*|\s*\"([^\"]++)\"\s*|\s*([0-9]{1,40})\s*")
+
+
+def find_tags(text: str, judge: Judge) -> Iterator[Span]:
+    """Find the values of tags such as `<input name="token" value="x1">` and `<add key="ApiKey" value="x1"/>`.
+
+    :param judge: the key predicate.
+    """
+    if "<" not in text or "=" not in text:
+        return
+    for tag in _TAG.finditer(text):
+        mark: Verdict | None = None
+        found: tuple[int, int] | None = None
+        for attribute in _ATTRIBUTE.finditer(text, tag.start(), tag.end()):
+            name = attribute.group(1).lower()
+            if name in _NAMES and mark is None:
+                mark = judge(attribute.group(3))
+            elif name in _VALUES:
+                found = attribute.span(3)
+        if mark is not None and found is not None and _shows(text[slice(*found)], mark):
+            yield *found, mark[0]
+
+
+def find_inserts(text: str, judge: Judge) -> Iterator[Span]:
+    """Find the literals of sensitive columns in `INSERT INTO t (a, password) VALUES ('x', 'y')`."""
+    for match in _INSERT.finditer(text):
+        marks = [judge(name.strip(" \t\r\n\"'`[]")) for name in match.group(1).split(",")]
+        if not any(marks):
+            continue
+        at = match.end()
+        while row := _ROW.match(text, at):
+            cells = list(_CELL.finditer(text, row.start(1), row.end(1)))
+            if len(cells) != len(marks):
+                break
+            for cell, mark in zip(cells, marks, strict=True):
+                value = _QUOTED.fullmatch(text, *cell.span()) if mark else None
+                if mark is not None and value is not None and _shows(value.group(value.lastindex or 0), mark):
+                    yield *value.span(value.lastindex or 0), mark[0]
+            at = row.end()
+
+
+def _shows(value: str, mark: Verdict) -> bool:
+    if not value.strip() or is_mask(value) or is_reference(value):
+        return False
+    return not mark[1] or fits_shape(value, mark[1])

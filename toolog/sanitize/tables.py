@@ -1,0 +1,142 @@
+"""Secrets in tables that are text: Markdown, CSV, and rows of a name and its value.
+
+A model answers with tables, and tools print them. The column's name stands far from its values, so a table is
+read as one: its head is judged by the key predicate, and then the same places of all rows are hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.rules import Span
+from toolog.sanitize.words import Verdict
+
+Judge = Callable[[str], Verdict | None]
+
+_LINE = re.compile(r"[^\r\n]*+")
+_BREAK = re.compile(r"\r?\n|\r")
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
+_NAME = re.compile(r"[ \t]*[\"'`*]*([^\W\d][\w .#()/-]{0,60})[\"'`*]*[ \t]*")
+_MOST_COLUMNS = 200
+_MOST_CELL = 4096
+_PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
+
+
+def find_tables(text: str, judge: Judge) -> Iterator[Span]:
+    """Find the values below sensitive column names, and those beside a sensitive name in a row.
+
+    :param judge: the key predicate.
+    """
+    lines = [match.span() for match in _lines(text)]
+    at = 0
+    while at < len(lines):
+        start, end = lines[at]
+        sign = _sign(text, start, end)
+        if sign and at + 1 < len(lines):
+            marks = _head(text, start, end, sign, judge)
+            if marks and (sign != "|" or _RULE.fullmatch(text, *lines[at + 1])):
+                last = at + (1 if sign == "|" else 0)
+                for row in range(last + 1, len(lines)):
+                    cells = _cells(text, *lines[row], sign)
+                    if len(cells) != len(marks):
+                        break
+                    last = row
+                    for (low, high), mark in zip(cells, marks, strict=True):
+                        if mark is not None and _shows(text[low:high], mark):
+                            yield low, high, mark[0]
+                at = last + 1
+                continue
+        if sign == "|":
+            yield from _row(text, start, end, judge)
+        at += 1
+
+
+def _lines(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    while at <= len(text):
+        line = _LINE.match(text, at)
+        assert line is not None
+        yield line
+        gap = _BREAK.match(text, line.end())
+        if gap is None:
+            return
+        at = gap.end()
+
+
+def _sign(text: str, start: int, end: int) -> str:
+    """Answer what parts the cells of a line, or nothing when it is no line of a table."""
+    for sign in "|\t;,":
+        if text.find(sign, start, end) >= 0:
+            return sign
+    return ""
+
+
+def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
+    """Answer where the cells of a line stand, without the blanks and quotes around them."""
+    if text.count(sign, start, end) > _MOST_COLUMNS:
+        return []
+    cells = []
+    at = start
+    while at <= end:
+        if text.startswith('"', at) and sign != "|":
+            close = text.find('"', at + 1, end)
+            stop = text.find(sign, close if close > 0 else at, end)
+        else:
+            stop = text.find(sign, at, end)
+        stop = end if stop < 0 else stop
+        cells.append((at, stop))
+        at = stop + 1
+    if sign == "|":  # the signs at both ends are no cells
+        cells = [cell for place, cell in enumerate(cells)
+                 if 0 < place < len(cells) - 1 or text[slice(*cell)].strip()]  # fmt: skip
+    return [_bare(text, *cell) for cell in cells]
+
+
+def _bare(text: str, low: int, high: int) -> tuple[int, int]:
+    while low < high and text[low] in " \t\"'`*":
+        low += 1
+    while high > low and text[high - 1] in " \t\"'`*":
+        high -= 1
+    return low, high
+
+
+def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verdict | None]:
+    """Answer the verdicts on the names in the head of a table; an empty list when it is none, or harmless."""
+    cells = _cells(text, start, end, sign)
+    if len(cells) < 2:
+        return []
+    marks = []
+    for low, high in cells:
+        name = _NAME.fullmatch(text, low, high)
+        if name is None or (sign != "|" and " " in name.group(1).strip()):
+            return []
+        marks.append(judge(name.group(1).strip()))
+    return marks if any(marks) else []
+
+
+def _row(text: str, start: int, end: int, judge: Judge) -> Iterator[Span]:
+    """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be
+    there."""
+    cells = _cells(text, start, end, "|")
+    if len(cells) < 2 or len(cells) > 4:
+        return
+    for (low, high), (first, last) in pairwise(cells):
+        name = _NAME.fullmatch(text, low, high)
+        mark = judge(name.group(1).strip()) if name else None
+        value = text[first:last]
+        if mark is not None and _shows(value, mark) and not value.isalpha() and " " not in value:
+            yield first, last, mark[0]
+            return
+
+
+def _shows(value: str, mark: Verdict) -> bool:
+    if not value or len(value) > _MOST_CELL or is_mask(value) or is_reference(value):
+        return False
+    if mark[1] and not fits_shape(value, mark[1]):
+        return False
+    if value.lower() in ("null", "none", "true", "false", "yes", "no", "nan", "string", "text", "varchar"):
+        return False
+    return any(char.isalnum() for char in value) and not _PROSE.fullmatch(value)
