@@ -57,7 +57,7 @@ class Recalled(Exception):
 
 
 class SinkRunner(Loop):
-    """Ships to one sink.
+    """Ships to one sink, or on that track into it that the records of one ``policy`` take.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
     batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
@@ -79,14 +79,16 @@ class SinkRunner(Loop):
         purge: Callable[[Sink], int],
         purge_every: float,
         most_in_hand: float = math.inf,
+        policy: str = "",
     ) -> None:
-        super().__init__(f"toolog-{name}")
+        super().__init__(f"toolog-{name}-{policy}" if policy else f"toolog-{name}")
         self.sink_name = name
+        self.policy = policy
         self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
         self.recalled = False
         self.renewed = False  # the cursor was read again: the sink must begin anew with it
         self.batch: Batch | None = None  # in hand: not acknowledged, nor given back
-        self.breaker = Breaker(name, delivery.max_backoff)
+        self.breaker = Breaker(name, delivery.max_backoff, policy)
         self._make = make
         self._delivery = delivery
         self._policies = policies
