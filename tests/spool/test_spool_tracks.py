@@ -91,8 +91,8 @@ divisions = st.lists(st.sampled_from([INFO, WARNING, ERROR]), unique=True, max_s
 def test_however_it_is_divided_nothing_is_left_out(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[list[Track], list[int]]]
 ) -> None:
-    """Divided anew at every start, each record is read at least once before a segment can be deleted, and what
-    the readers count is what stands on disk as soon as one of them acknowledged.
+    """Divided anew at every start, each record is read at least once before a segment can be deleted, and
+    what the readers count is what stands on disk as soon as one of them acknowledged.
     """
     directory = tmp_path_factory.mktemp("spool")
     spool = fill(directory, 24)
