@@ -55,10 +55,9 @@ def test_query_and_show_ask_the_configured_cluster(
     trace = next(one["trace_id"] for one in recorded if one["event"] == "tool_call_failed")
     for words in (
         ["query"],
-        ["query", "--json"],
         ["query", "declined", "--status", "failed", "--json"],
-        ["query", "--tool", "*charge", "--session", "order-1003", "--limit", "1", "--json"],
         ["show", trace, "--all"],
+        ["tail", "--tree"],
         ["show", trace[:12], "--json"],
     ):
         there, here = shell(*words, "--from", "search", **given), shell(*words)
@@ -70,8 +69,6 @@ def test_query_and_show_ask_the_configured_cluster(
             assert sorted(there.out.splitlines()) == sorted(here.out.splitlines())
     nothing = shell("query", "nowhere", "--from", "search", **given)
     assert (nothing.code, nothing.err) == (1, "nothing was found\n")
-    nothing = shell("show", "abcdef012345", "--from", "search", **given)
-    assert nothing.code == 1
     refused = shell("query", "--from", "search", **{**given, "A_TOKEN_OF_TESTS": "another"})
     assert refused.code == 1
     assert "check bearer_auth" in refused.err
@@ -114,6 +111,8 @@ SINKS = {
         (["query", "--from", "search", "--namespace", "A-B"], "small letters"),
         (["show", "abcdef", "--from", "search", "--store", "x.db"], "give one of them"),
         (["show", "abcdef", "--from", "archive"], "from the store or from a search cluster"),
+        (["tail", "--from", "archive"], "an archive is hours behind"),
+        (["tail", "--from", "search", "--follow"], "follows a local store"),
     ],
 )
 def test_a_place_that_makes_no_sense_is_said(bare_shell: Shell, words: list[str], said: str | None) -> None:

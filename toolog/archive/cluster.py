@@ -83,7 +83,7 @@ def _answer(records: list[Record], ask_store: Callable[[store.Store], list[Recor
         return ask_store(held)
 
 
-def _arrival(record: Record) -> tuple[str, bool, str]:
+def _arrival(record: Mapping[str, Any]) -> tuple[str, bool, str]:
     """Return by what records are ordered: their time, and a call's start before its end."""
     return str(record.get("timestamp")), record.get("event") != _START, str(record.get("record_id"))
 
