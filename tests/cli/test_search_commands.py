@@ -58,15 +58,19 @@ def test_query_and_show_ask_the_configured_cluster(
         ["query", "declined", "--status", "failed", "--json"],
         ["show", trace, "--all"],
         ["tail", "--tree"],
-        ["show", trace[:12], "--json"],
+        ["instances", "--json"],
     ):
         there, here = shell(*words, "--from", "search", **given), shell(*words)
         assert (there.code, there.err) == (0, ""), there
         if "--json" in words:
-            assert {row["record_id"] for row in there.rows} == {row["record_id"] for row in here.rows}
-            assert all(row in recorded for row in there.rows)
+            key = "instance_id" if words[0] == "instances" else "record_id"
+            assert sorted(there.rows, key=lambda row: row[key]) == sorted(here.rows, key=lambda row: row[key])
         else:  # the store goes by the arrival of calls, the cluster by their start
             assert sorted(there.out.splitlines()) == sorted(here.out.splitlines())
+    there, here = shell("stats", "--from", "search", "--json", **given), shell("stats", "--json")
+    assert (there.code, there.err) == (0, "")
+    for name in ("calls", "success_rate", "statuses", "errors", "first", "last", "running"):
+        assert there.rows[0][name] == here.rows[0][name]
     nothing = shell("query", "nowhere", "--from", "search", **given)
     assert (nothing.code, nothing.err) == (1, "nothing was found\n")
     refused = shell("query", "--from", "search", **{**given, "A_TOKEN_OF_TESTS": "another"})
@@ -110,8 +114,8 @@ SINKS = {
         (["query", "--from", "search", "--dialect", "elastic"], "did you mean 'elasticsearch'?"),
         (["query", "--from", "search", "--namespace", "A-B"], "small letters"),
         (["show", "abcdef", "--from", "search", "--store", "x.db"], "give one of them"),
-        (["show", "abcdef", "--from", "archive"], "from the store or from a search cluster"),
-        (["tail", "--from", "archive"], "an archive is hours behind"),
+        (["show", "abcdef", "--from", "archive"], "an archive is asked by `toolog query`"),
+        (["tail", "--from", "archive"], "an archive is asked by `toolog query`"),
         (["tail", "--from", "search", "--follow"], "follows a local store"),
     ],
 )

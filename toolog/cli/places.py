@@ -62,6 +62,24 @@ def find_place(
     return Place(place.kind, place.sink, {**place.options, **given})
 
 
+def find_one(
+    source: str | None,
+    hosts: tuple[str, ...],
+    namespace: str | None,
+    dialect: str | None,
+    store: Path | None,
+) -> Place:
+    """Return where a command reads from that knows the store and a search cluster; ``store``: what was given
+    as --store. Raises ConfigError.
+    """
+    place = find_place(source, hosts, namespace, dialect)
+    if store is not None and (source is not None or place.kind != "store"):
+        raise ConfigError("--from and --store are two ways to say where; give one of them")
+    if place.kind == "s3":
+        raise ConfigError("an archive is asked by `toolog query` alone; ask a store or a search cluster")
+    return place
+
+
 def search_options(place: Place) -> SearchOptions:
     """Return how a search cluster is reached. Raises ConfigError."""
     from toolog.sinks.search.options import SearchOptions

@@ -22,9 +22,8 @@ from toolog.cli.common import (
     print_lines,
     store_option,
 )
-from toolog.cli.places import find_place, from_options, search_options
+from toolog.cli.places import find_one, from_options, search_options
 from toolog.cli.places import store_path as own_path
-from toolog.errors import ConfigError
 from toolog.sinks import lines
 
 if TYPE_CHECKING:
@@ -63,14 +62,8 @@ def command(
       toolog show 4bf92f3577b3 --all
       toolog show 4bf92f3577b3 --from search
     """
-    place = find_place(source, hosts, namespace, dialect)
-    if place.kind != "store" and store_path is not None:
-        raise click.UsageError("--from and --store are two ways to say where; give one of them", ctx)
+    place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
-    if place.kind == "s3":
-        raise ConfigError(
-            "a trace is read from the store or from a search cluster; `query --s3` has its calls"
-        )
     if place.kind == "search":
         from toolog.archive.cluster import read_trace
 

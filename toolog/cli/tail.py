@@ -23,9 +23,8 @@ from toolog.cli.common import (
     print_lines,
     store_option,
 )
-from toolog.cli.places import Place, find_place, from_options, search_options
+from toolog.cli.places import Place, find_one, from_options, search_options
 from toolog.cli.places import store_path as own_path
-from toolog.errors import ConfigError
 
 POLL = 0.2
 """Seconds between two looks at the store with --follow."""
@@ -75,12 +74,8 @@ def command(
     filters: dict[str, Any] = {
         "tool": tool, "status": status, "session": session, "level": level, "since": since
     }  # fmt: skip
-    place = find_place(source, hosts, namespace, dialect)
-    if source is not None and store_path is not None:
-        raise click.UsageError("--from and --store are two ways to say where; give one of them", ctx)
+    place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
-    if place.kind == "s3":
-        raise ConfigError("tail shows what is new, and an archive is hours behind; `query --s3` asks it")
     if place.kind == "search":
         if follow:
             raise click.UsageError("--follow follows a local store", ctx)
