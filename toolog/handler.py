@@ -24,6 +24,7 @@ from toolog.emit import cancel_first_record, is_opening
 from toolog.errors import ConfigError, NotInstalled, kind_of
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
+from toolog.pipeline.crew import worst
 from toolog.pipeline.life import Signals, living
 from toolog.record import SuccessRecord, ToolRecord, record_from_log
 from toolog.retention import Policies
@@ -341,7 +342,7 @@ def stats() -> dict[str, Any]:
     for pipeline in pipelines():
         for sink, number in pipeline.in_spool().items():
             in_spool[sink] = in_spool.get(sink, 0) + number
-        breakers |= {runner.sink_name: runner.breaker.state for runner in pipeline.shipping.runners}
+        breakers |= worst(pipeline.shipping.crew.breakers())
     return {
         "in_spool": in_spool,
         "breaker": breakers,

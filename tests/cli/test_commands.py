@@ -60,7 +60,7 @@ def test_command_is_documented(name: str) -> None:
 def test_table_and_folder_agree() -> None:
     """Each command is one file, and each file of the folder that is no command has its own reason."""
     files = {file.stem.replace("_", "-") for file in (ROOT / "toolog" / "cli").glob("*.py")}
-    assert files - {"--init--", "common", "group"} == set(COMMANDS)
+    assert files - {"--init--", "common", "group", "places"} == set(COMMANDS)
 
 
 def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.pipeline.programs import run
 from toolog import counters, spool
 from toolog.errors import SinkUnavailable
 from toolog.handler import ToologHandler, flush, stats
+from toolog.pipeline import batch as batch_module
+from toolog.pipeline.batch import MOST_SEGMENTS, portions
 from toolog.pipeline.breaker import PROBE
 from toolog.pipeline.held import Held, HeldReader
 from toolog.sinks.base import Answer, Batch, BatchLimits
@@ -217,6 +221,53 @@ def test_what_was_planned_is_gathered_to_its_end(make: Make) -> None:
     sizes = [len(batch) for batch in sink.deliveries]
     assert sizes[0] == 200  # to the first 100 came 100 more, as the 150th had to be among them
     assert sink.restored is None
+
+
+def test_a_plan_is_of_no_more_segments_than_fit_into_a_cursor(make: Make, tmp_path: Path) -> None:
+    """What lies in very many segments is planned in several batches, each of whole segments, in order."""
+    spooled = {"path": str(tmp_path / "spool"), "segment_size": "4 KiB"}
+    sink = Planning()
+    sink.batch = BatchLimits(max_records=100_000, max_age=0.05)
+    log, handler = make(sinks={"planning": sink}, ship="none", spool=spooled)
+    for number in range(1500):
+        log.info("%d %s", number, "x" * 200)
+    log.handlers = []
+    handler.close()
+    there = len(list((tmp_path / "spool").glob("*.seg")))
+    assert there > 2 * MOST_SEGMENTS
+    make(sinks={"planning": sink}, spool=spooled)
+    assert sink.wait_for(1500)
+    assert flush(10)
+    segments = [{record.segment for record in batch} for batch in sink.deliveries]
+    assert max(len(one) for one in segments) == MOST_SEGMENTS
+    assert sum(len(one) for one in segments) == len(set().union(*segments)) == there
+    numbers = [int(str(record["message"]).split()[0]) for record in sink.records]
+    assert numbers == list(range(1500))
+
+
+@given(names=st.lists(st.integers(0, 12), max_size=40), most=st.integers(1, 6))
+def test_a_portion_ends_where_no_segment_goes_on(names: list[int], most: int) -> None:
+    """Portions are all frames in order; no segment is in two of them; and one has more segments than it may
+    only where it cannot be parted.
+    """
+    frames = [spool.Frame(str(name), seq, seq + 1, seq, 20, 0, 0, 0, b"") for seq, name in enumerate(names)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(batch_module, "MOST_SEGMENTS", most)
+        parts = [list(part) for part in portions(frames)]
+    assert [frame for part in parts for frame in part] == frames
+    segments = [{frame.segment for frame in part} for part in parts]
+    assert sum(map(len, segments)) == len({frame.segment for frame in frames})
+    for part, there in zip(parts, segments, strict=True):
+        borders = [
+            place
+            for place in range(1, len(part))
+            if not {one.segment for one in part[:place]} & {one.segment for one in part[place:]}
+        ]
+        assert (
+            len(there) <= most
+            or not borders
+            or all(len({one.segment for one in part[:border]}) > most for border in borders)
+        )
 
 
 def test_a_plan_that_cannot_be_saved_is_not_carried_out(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

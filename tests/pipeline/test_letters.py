@@ -10,7 +10,8 @@ from typing import Any
 import ormsgpack
 import pytest
 
-from tests.pipeline.programs import run
+from tests.pipeline.programs import assert_complete, run
+from toolog import counters
 from toolog.errors import ConfigError
 from toolog.pipeline import letters
 from toolog.pipeline.dead_letters import DeadLetters
@@ -76,6 +77,60 @@ def test_a_record_that_was_refused_twice_is_sent_once(tmp_path: Path) -> None:
     assert send_again(tmp_path, read_letters(tmp_path, ids=["id-1"]), max_size=BOUND) == 2
     assert in_spool(tmp_path, "search") == ["1"]
     assert messages_of(read_letters(tmp_path)) == ["2"]
+
+
+def test_a_letter_that_is_there_already_is_not_written_again(tmp_path: Path) -> None:
+    """Where a crash came between the letters and the cursor, the same records make no second letter: those
+    that are there count as kept, whether they are records or not.
+    """
+    box = DeadLetters(lambda: Spool(tmp_path).dead_letters("search"), "search", 1 << 20)
+    good = SinkRecord(b'{"record_id": "id-1", "level": "ERROR"}', serializer=JSON, level=40)
+    more = SinkRecord(b'{"record_id": "id-2", "level": "ERROR"}', serializer=JSON, level=40)
+    odd = SinkRecord(b"\xc1nonsense", serializer=JSON, level=30)
+    before = counters.value("dead_letters", sink="search")
+    assert box.write([(good, "no", "rejected"), (odd, "no", "rejected")], once=True) == 0
+    assert (
+        box.write([(good, "no", "rejected"), (odd, "no", "rejected"), (more, "", "failed")], once=True) == 0
+    )
+    assert len(read_letters(tmp_path)) == 3
+    assert counters.value("dead_letters", sink="search") - before == 5
+    assert box.write([(good, "no", "rejected")]) == 0  # whoever knows that it is new may say so
+    assert len(read_letters(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_death_between_letters_and_cursor_makes_no_second_letter(tmp_path: Path, place: str) -> None:
+    """A shipper that dies when its letters are written, and the cursor is not moved, leaves what comes after
+    it to write none of them twice and each of them once.
+    """
+    script = """
+    from toolog.sinks.base import Answer
+    from toolog.sinks.file import FileSink
+    from toolog.pipeline import runner
+    class Picky(FileSink):
+        def write(self, batch):
+            bad = {one.record_id: "no" for one in batch if int(one.decode()["message"]) % 3 == 0}
+            super().write([one for one in batch if one.record_id not in bad])
+            return Answer(rejected=bad)
+    if sys.argv[1] != "go":
+        bury = runner.SinkRunner._bury
+        def die(self, batch, number, **options):
+            if sys.argv[1] == "after":
+                bury(self, batch, number, **options)
+            else:
+                bury(self, batch, 5, **options)
+            os.kill(os.getpid(), signal.SIGKILL)
+        runner.SinkRunner._bury = die
+    log = attach(handler(sinks={"out": {"type": "__main__:Picky", "path": "out.jsonl"}}))
+    for number in range(30 if sys.argv[1] != "go" else 0):
+        log.info("%d", number)
+    assert flush(30), stats()
+    """
+    run(script, tmp_path, place, code=-9)
+    assert read_letters(tmp_path / "spool")
+    run(script, tmp_path, "go")
+    assert sorted(map(int, messages_of(read_letters(tmp_path / "spool")))) == list(range(0, 30, 3))
+    assert_complete(tmp_path, [number for number in range(30) if number % 3])
 
 
 def test_bytes_that_are_no_record_come_back_as_they_were(tmp_path: Path) -> None:

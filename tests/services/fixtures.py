@@ -15,7 +15,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
@@ -27,6 +27,7 @@ from tests.services.server import Missing
 from tests.services.shared import Run
 
 RUN = pytest.StashKey[Run]()
+Kind = TypeVar("Kind", OpenSearch, SeaweedFS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,50 +71,49 @@ def give_up(error: Missing) -> NoReturn:
     pytest.skip(f"missing: {error}")
 
 
+def shared(request: pytest.FixtureRequest, kind: type[Kind]) -> Kind:
+    """Return the run's server of a kind."""
+    try:
+        server = request.config.stash[RUN].join(kind.__name__.lower())
+    except Missing as error:
+        give_up(error)
+    assert isinstance(server, kind)
+    return server
+
+
+def own(kind: type[Kind]) -> Iterator[Kind]:
+    """Yield a server of a kind for one test alone."""
+    try:
+        server = kind()
+        server.start()
+    except Missing as error:
+        give_up(error)
+    with server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def opensearch(request: pytest.FixtureRequest) -> OpenSearch:
     """The run's OpenSearch node."""
-    try:
-        server = request.config.stash[RUN].join("opensearch")
-    except Missing as error:
-        give_up(error)
-    assert isinstance(server, OpenSearch)
-    return server
+    return shared(request, OpenSearch)
 
 
 @pytest.fixture(scope="session")
 def seaweedfs(request: pytest.FixtureRequest) -> SeaweedFS:
     """The run's S3 server."""
-    try:
-        server = request.config.stash[RUN].join("seaweedfs")
-    except Missing as error:
-        give_up(error)
-    assert isinstance(server, SeaweedFS)
-    return server
+    return shared(request, SeaweedFS)
 
 
 @pytest.fixture
 def own_opensearch() -> Iterator[OpenSearch]:
     """An OpenSearch node of this test alone."""
-    try:
-        server = OpenSearch()
-        server.start()
-    except Missing as error:
-        give_up(error)
-    with server:
-        yield server
+    yield from own(OpenSearch)
 
 
 @pytest.fixture
 def own_seaweedfs() -> Iterator[SeaweedFS]:
     """An S3 server of this test alone."""
-    try:
-        server = SeaweedFS()
-        server.start()
-    except Missing as error:
-        give_up(error)
-    with server:
-        yield server
+    yield from own(SeaweedFS)
 
 
 @pytest.fixture

@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from toolog.spool import Cursor, Frame, Mark, Spool, SpoolReader, SpoolWriter, iter_frames, pending
-from toolog.spool import cursor as cursor_module
+from toolog.spool import (
+    Cursor,
+    Frame,
+    Mark,
+    Spool,
+    SpoolReader,
+    SpoolWriter,
+    cursor_file,
+    iter_frames,
+    pending,
+)
 from toolog.spool.frame import HEAD_SIZE
 
 Drain = Callable[[SpoolReader], list[Frame]]
@@ -542,8 +551,8 @@ def test_a_cursor_keeps_its_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise OSError(errno.ENOSPC, "full")
         return write_at(path, data, flags, sync)
 
-    write_at = cursor_module._write
-    monkeypatch.setattr(cursor_module, "_write", full)
+    write_at = cursor_file._write
+    monkeypatch.setattr(cursor_file, "_write", full)
     for length in (100, 30_000, 10, 29_000):
         cursor.state = {"text": "x" * length}
         assert cursor.save()
@@ -574,10 +583,10 @@ def test_a_cursor_has_room_for_every_segment(tmp_path: Path, monkeypatch: pytest
             raise OSError(errno.ENOSPC, "full")
         return write_at(path, data, flags, sync)
 
-    write_at = cursor_module._write
+    write_at = cursor_file._write
     for _ in range(2):
         with monkeypatch.context() as disk:
-            disk.setattr(cursor_module, "_write", full)
+            disk.setattr(cursor_file, "_write", full)
             assert reader.ack(frames[-1], state)
         assert Cursor(tmp_path, "sink").state == state
         assert len(Cursor(tmp_path, "sink").marks) == 150

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 from toolog import store
 from toolog.archive.bucket import S3Object
+from toolog.archive.question import Question
 from toolog.levels import NAMES, parse_level
 from toolog.store import filters
 
@@ -29,29 +30,6 @@ SKEW = timedelta(hours=1)
 _AT_ONCE = 16
 _CHUNK = 5000
 _BYTES = 4 << 20  # of records; storing them takes several times as much
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The filters of a query, as the command line has them; None where one was not given. Raises ConfigError
-    for one that makes no sense.
-    """
-
-    text: str | None = None
-    tool: str | None = None
-    status: str | None = None
-    session: str | None = None
-    level: str | None = None
-    since: str | None = None
-    instance: str | None = None
-    until: str | None = None
-    hold: str | None = None
-    limit: int = 100
-
-    def __post_init__(self) -> None:
-        filters.build(level=self.level, since=self.since, until=self.until)
-        if self.status is not None:
-            filters.statuses(self.status)
 
 
 def select(objects: Sequence[S3Object], question: Question) -> list[S3Object]:

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from toolog.cli.common import (
+    FOUND_FAULTS,
     FOUND_NOTHING,
+    Damage,
     json_option,
     marks,
     open_store,
@@ -15,27 +17,47 @@ from toolog.cli.common import (
     print_lines,
     store_option,
 )
+from toolog.cli.places import find_one, from_options, search_options
+from toolog.cli.places import store_path as own_path
 
 
 @click.command("instances", short_help="List the configured tool instances that were seen.")
 @click.option(
     "--limit", "-n", default=50, show_default=True, type=click.IntRange(1), help="How many, newest first."
 )
+@from_options
 @store_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, limit: int, store_path: Path | None, as_json: bool) -> None:
+def command(
+    ctx: click.Context,
+    limit: int,
+    source: str | None,
+    hosts: tuple[str, ...],
+    namespace: str | None,
+    dialect: str | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
     """List tool instances: how each was configured (masked), how often it was called and how that went.
 
     The same configuration has the same hash. With --json, `recreated_from` names the instance before it, of
-    an earlier process or conversation. The exit code is 1 when there is none.
+    an earlier process or conversation. With --from search those in the cluster are listed. The exit code is 1
+    when there is none.
 
     \b
     Example:
       toolog instances --limit 10
     """
-    with open_store(store_path) as store:
-        found = store.instances()[:limit]
+    place = find_one(source, hosts, namespace, dialect, store_path)
+    damage = Damage()
+    if place.kind == "search":
+        from toolog.archive.figures import instances
+
+        found = instances(search_options(place), damage)[:limit]
+    else:
+        with open_store(store_path or own_path(place)) as store:
+            found = store.instances()[:limit]
     if as_json:
         print_json_lines(found)
     elif found:
@@ -46,3 +68,5 @@ def command(ctx: click.Context, limit: int, store_path: Path | None, as_json: bo
         click.echo("no tool instance was recorded", err=True)
     if not found:
         ctx.exit(FOUND_NOTHING)
+    if damage.places:
+        ctx.exit(FOUND_FAULTS)

@@ -26,6 +26,8 @@ from toolog.cli.common import (
     reach_options,
     store_option,
 )
+from toolog.cli.places import Place, archive_address, find_place, from_options, search_options
+from toolog.cli.places import store_path as own_path
 from toolog.errors import ConfigError
 from toolog.sinks import lines
 
@@ -40,6 +42,7 @@ _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, s
 @click.option("--hold", metavar="GLOB", help="Only calls with a tag `hold` like this; '*' for all of them.")
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(1), help="How many calls.")
 @click.option("--sql", metavar="SELECT", help="Ask in SQL instead; nothing can be changed by it.")
+@from_options
 @click.option("--s3", "address", metavar="ADDRESS", help="Ask an archive: s3://bucket/prefix.")
 @reach_options
 @store_option
@@ -58,39 +61,54 @@ def command(
     hold: str | None,
     limit: int,
     sql: str | None,
+    source: str | None,
+    hosts: tuple[str, ...],
+    namespace: str | None,
+    dialect: str | None,
     address: str | None,
     endpoint_url: str | None,
     profile: str | None,
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Find calls in the local store, newest first.
+    """Find calls in the local store, in a search cluster or in an archive, newest first.
 
     TEXT are words that all stand in a tool's name, input, output, error or prints; "two words" in quotes
     stand together, begin* stands for its beginnings. --status also takes `failed`, `rejected` and `error`
     for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
     nothing was found.
 
-    With --s3 the same is asked of an archive in a bucket. What --since, --until and --level rule out is not
-    read; name a policy in the address (s3://bucket/prefix/policy=error) to read only that. A bucket that is
-    configured for an s3 sink is reached as that sink does. Damaged places, and objects that cannot be had,
-    are told on stderr and stepped over; then the exit code is 1.
+    With --from search the same is asked of Elasticsearch or OpenSearch, by the hosts, the namespace and the
+    credentials of the configured sink; what came within the last second may be missing. The cluster leaves
+    out what the filters rule out; TEXT is looked for in all the rest, so say --since with it.
+
+    With --from s3 it is asked of the configured archive, with --s3 of any in a bucket. What --since, --until
+    and --level rule out is not read; name a policy in the address (s3://bucket/prefix/policy=error) to read
+    only that. A bucket that is configured for an s3 sink is reached as that sink does.
+
+    Damaged places, and what cannot be had, are told on stderr and stepped over; then the exit code is 1.
 
     \b
     Example:
       toolog query 'declined card' --status failed --since '1 day'
+      toolog query --from search --tool 'payment.*' --status failed --since '1 day'
       toolog query --s3 s3://acme-toolog/calls --level ERROR --since '2 days'
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
+    place = find_place(source, hosts, namespace, dialect)
+    if source is not None and (store_path is not None or address is not None):
+        raise click.UsageError("--from, --store and --s3 are three ways to say where; give one of them", ctx)
+    if place.kind == "s3":
+        address = archive_address(place)
     check_reach((address or "",), endpoint_url, profile)
     damage = Damage()
     if sql is not None:
         filters = (text, tool, status, session, level, since, instance, until, hold)
         if any(value is not None for value in filters):
             raise click.UsageError("--sql stands alone: put the filters into its WHERE", ctx)
-        if address is not None:
-            raise click.UsageError("--sql asks the store; --s3 takes filters only", ctx)
-        rows = _select(find_store(store_path), sql)
+        if address is not None or place.kind != "store":
+            raise click.UsageError("--sql asks the store; other places take filters only", ctx)
+        rows = _select(find_store(store_path or own_path(place)), sql)
         found = _print_rows(rows, as_json)
     else:
         asked: dict[str, Any] = {
@@ -101,8 +119,10 @@ def command(
             if store_path is not None:
                 raise click.UsageError("--store and --s3 are two places; ask one of them", ctx)
             calls = _ask_archive(address, find_reach(address, endpoint_url, profile), asked, damage)
+        elif place.kind == "search":
+            calls = _ask_cluster(place, asked, damage)
         else:
-            with open_store(store_path) as store:
+            with open_store(store_path or own_path(place)) as store:
                 calls = store.calls(**asked)
         found = len(calls)
         if as_json:
@@ -123,7 +143,8 @@ def _ask_archive(
 ) -> list[dict[str, Any]]:
     from toolog.archive.bucket import is_address
     from toolog.archive.places import find_objects
-    from toolog.archive.selection import Question, ask, select
+    from toolog.archive.question import Question
+    from toolog.archive.selection import ask, select
 
     if not is_address(address):
         raise ConfigError(f"--s3 takes an address like s3://bucket/prefix, not {address!r}")
@@ -131,6 +152,13 @@ def _ask_archive(
     needed = select(find_objects(address, reach), question)
     with progress("reading", sum(one.size for one in needed)) as read:
         return ask(needed, question, damage, read)
+
+
+def _ask_cluster(place: Place, asked: dict[str, Any], damage: Damage) -> list[dict[str, Any]]:
+    from toolog.archive.cluster import ask
+    from toolog.archive.question import Question
+
+    return ask(search_options(place), Question(**asked), damage)
 
 
 def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:

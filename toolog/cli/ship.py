@@ -123,7 +123,9 @@ def _show_status(status: dict[str, Any], as_json: bool) -> int:
         click.echo(f"{status['spool']}: {status['segments']} segments, {status['bytes']} bytes; {who}")
         for sink in left:
             note = "; no sink of this name is configured" if sink in status["unserved"] else ""
-            click.echo(f"{sink}: {left[sink]} records to ship, {dead[sink]} dead letters{note}")
+            parts = [f"{number} of {policy}" for policy, number in status["by_policy"].get(sink, {}).items()]
+            which = f" ({', '.join(parts)})" if parts and left[sink] else ""
+            click.echo(f"{sink}: {left[sink]} records to ship{which}, {dead[sink]} dead letters{note}")
     return FOUND_FAULTS if owner is None and any(left.values()) else 0
 
 

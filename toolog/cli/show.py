@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolog.cli.common import (
+    FOUND_FAULTS,
     FOUND_NOTHING,
+    Damage,
     json_option,
     marks,
     open_store,
@@ -20,6 +22,8 @@ from toolog.cli.common import (
     print_lines,
     store_option,
 )
+from toolog.cli.places import find_one, from_options, search_options
+from toolog.cli.places import store_path as own_path
 from toolog.sinks import lines
 
 if TYPE_CHECKING:
@@ -32,28 +36,54 @@ DETAILS = ("input", "output", "stdout", "stderr", "tags", "masked", "truncated")
 @click.command("show", short_help="Show one trace as a waterfall, with inputs, outputs and errors.")
 @click.argument("trace", metavar="TRACE")
 @click.option("--all", "every", is_flag=True, help="Details of every call, not only of those that failed.")
+@from_options
 @store_option
 @json_option
 @click.pass_context
-def command(ctx: click.Context, trace: str, every: bool, store_path: Path | None, as_json: bool) -> None:
+def command(
+    ctx: click.Context,
+    trace: str,
+    every: bool,
+    source: str | None,
+    hosts: tuple[str, ...],
+    namespace: str | None,
+    dialect: str | None,
+    store_path: Path | None,
+    as_json: bool,
+) -> None:
     """Show when each call of TRACE ran, for how long, with what, and how it ended.
 
     TRACE is a trace id or a unique beginning of one (6 digits or more), as `toolog tail --tree` shows it.
     Below the waterfall stand input, output, error and stack of the calls that failed. The exit code is 1
-    when there is no such trace.
+    when there is no such trace. With --from search it is read from Elasticsearch or OpenSearch.
 
     \b
     Example:
       toolog show 4bf92f3577b3 --all
+      toolog show 4bf92f3577b3 --from search
     """
-    with open_store(store_path) as store:
-        records = store.trace(trace)
+    place = find_one(source, hosts, namespace, dialect, store_path)
+    damage = Damage()
+    if place.kind == "search":
+        from toolog.archive.cluster import read_trace
+
+        records = read_trace(search_options(place), trace, damage)
+    else:
+        with open_store(store_path or own_path(place)) as store:
+            records = store.trace(trace)
     if not records:
         click.echo(f"no trace begins with {trace!r}", err=True)
         ctx.exit(FOUND_NOTHING)
     if as_json:
         print_json_lines(records)
-        return
+    else:
+        _print(records, every)
+    if damage.places:
+        ctx.exit(FOUND_FAULTS)
+
+
+def _print(records: list[dict[str, Any]], every: bool) -> None:
+    """Print a trace for a reader."""
     from toolog import report
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100

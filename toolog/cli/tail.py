@@ -5,14 +5,16 @@ from __future__ import annotations
 import fnmatch
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from toolog.cli.common import (
+    FOUND_FAULTS,
     FOUND_NOTHING,
+    Damage,
     filter_options,
     json_option,
     marks,
@@ -21,6 +23,8 @@ from toolog.cli.common import (
     print_lines,
     store_option,
 )
+from toolog.cli.places import Place, find_one, from_options, search_options
+from toolog.cli.places import store_path as own_path
 
 POLL = 0.2
 """Seconds between two looks at the store with --follow."""
@@ -34,6 +38,7 @@ _ENDS = {"tool_call_success", "tool_call_failed", "tool_call_rejected", "tool_ca
 @click.option("--follow", "-f", is_flag=True, help="Go on with new calls until Ctrl-C.")
 @click.option("--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="How many calls.")
 @filter_options
+@from_options
 @store_option
 @json_option
 @click.pass_context
@@ -47,10 +52,14 @@ def command(
     session: str | None,
     level: str | None,
     since: str | None,
+    source: str | None,
+    hosts: tuple[str, ...],
+    namespace: str | None,
+    dialect: str | None,
     store_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the newest calls of the local store, oldest first.
+    """Show the newest calls of the local store, or of a search cluster (--from search), oldest first.
 
     With --tree the chosen calls stand in their traces: which call made which, what they printed and logged,
     grouped by session. With --follow new calls are added as they end. The exit code is 1 when no call was
@@ -60,27 +69,61 @@ def command(
     Example:
       toolog tail --tree --session order-1002
       toolog tail --follow --status failed
+      toolog tail --from search --tree --session order-1002
     """
     filters: dict[str, Any] = {
         "tool": tool, "status": status, "session": session, "level": level, "since": since
     }  # fmt: skip
-    with open_store(store_path) as store:
+    place = find_one(source, hosts, namespace, dialect, store_path)
+    damage = Damage()
+    if place.kind == "search":
+        if follow:
+            raise click.UsageError("--follow follows a local store", ctx)
+        found = _tail_cluster(place, {**filters, "limit": limit}, damage, tree=tree, as_json=as_json)
+    else:
+        found = _tail_store(store_path or own_path(place), filters, limit, tree, follow, as_json)
+    if not found:
+        click.echo("no call was found", err=True)
+        ctx.exit(FOUND_NOTHING)
+    if damage.places:
+        ctx.exit(FOUND_FAULTS)
+
+
+def _tail_cluster(
+    place: Place, asked: dict[str, Any], damage: Damage, *, tree: bool, as_json: bool
+) -> list[dict[str, Any]]:
+    """Show the newest calls of a search cluster, and return them."""
+    from toolog.archive.cluster import ask, read_trace
+    from toolog.archive.question import Question
+
+    options = search_options(place)
+    found = ask(options, Question(**asked), damage)[::-1]
+    if tree:
+        _print_trees(lambda trace: read_trace(options, trace, damage), found, as_json)
+    else:
+        _print_calls(found, as_json)
+    return found
+
+
+def _tail_store(
+    path: Path | None, filters: dict[str, Any], limit: int, tree: bool, follow: bool, as_json: bool
+) -> list[dict[str, Any]]:
+    """Show the newest calls of a store, and those that come; return the first of them."""
+    with open_store(path) as store:
         after = store.last_id()
         found = store.calls(**filters, limit=limit)[::-1]
         if tree:
-            _print_trees(store, found, as_json)
+            _print_trees(store.trace, found, as_json)
         else:
             _print_calls(found, as_json)
         if follow:
             for call in _new_calls(store, after, filters):
                 if tree:
-                    _print_trees(store, [call], as_json)
+                    _print_trees(store.trace, [call], as_json)
                 else:
                     _print_calls([call], as_json)
                 sys.stdout.flush()
-    if not found:
-        click.echo("no call was found", err=True)
-        ctx.exit(FOUND_NOTHING)
+    return found
 
 
 def _print_calls(found: list[dict[str, Any]], as_json: bool) -> None:
@@ -92,10 +135,12 @@ def _print_calls(found: list[dict[str, Any]], as_json: bool) -> None:
     print_lines(report.line(call, marks=marks()) for call in found)
 
 
-def _print_trees(store: Any, found: list[dict[str, Any]], as_json: bool) -> None:
-    """Print the whole traces of some calls, each once."""
+def _print_trees(
+    read: Callable[[str], list[dict[str, Any]]], found: list[dict[str, Any]], as_json: bool
+) -> None:
+    """Print the whole traces of some calls, each once; ``read`` gives a trace's records."""
     traces = dict.fromkeys(str(call["trace_id"]) for call in found if call.get("trace_id"))
-    records = [record for trace in traces for record in store.trace(trace)]
+    records = [record for trace in traces for record in read(trace)]
     if as_json:
         print_json_lines(records)
     elif records:

@@ -61,4 +61,5 @@ class Arrivals:
                     continue  # it was deleted by hand, and is about to be written again
                 del self._target[name]
                 self._target.update(found)
-        return not self._target
+        # What is on its way from a deleted segment since was in none of them when it was looked for.
+        return not self._target and not self._outlet.moving and self._moves == self._outlet.moves

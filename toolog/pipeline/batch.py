@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from toolog.errors import SerializationError
 from toolog.retention import Policies
@@ -10,6 +10,30 @@ from toolog.serializers.base import COMPACT
 from toolog.serializers.compact import unfold
 from toolog.sinks.base import SinkRecord
 from toolog.spool import Frame, addressee
+
+MOST_SEGMENTS = 64
+"""From so many segments the records of one batch may be that is planned: what is planned must be saved in a
+cursor that has no more room than it once took, when the disk is full."""
+
+
+def portions(frames: Sequence[Frame]) -> Iterator[Sequence[Frame]]:
+    """Yield frames in the batches in which they are planned: none begins within a segment, so that whatever
+    was begun in that before goes into one batch.
+    """
+    last = {frame.segment: place for place, frame in enumerate(frames)}
+    start = border = 0  # up to the border every segment has ended
+    open_until = -1
+    seen: set[str] = set()
+    for place, frame in enumerate(frames):
+        if place > open_until:
+            border = place
+        open_until = max(open_until, last[frame.segment])
+        seen.add(frame.segment)
+        if len(seen) > MOST_SEGMENTS and border > start:
+            yield frames[start:border]
+            start = border
+            seen = {frame.segment for frame in frames[start : place + 1]}
+    yield frames[start:]
 
 
 class Batch:

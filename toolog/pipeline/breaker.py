@@ -28,15 +28,18 @@ _TEXT = 500
 
 
 class Breaker:
-    """The breaker of the sink called ``sink``; ``max_backoff`` is the longest pause in seconds."""
+    """The breaker of the sink called ``sink``, or of the records of one ``policy`` on their way into it;
+    ``max_backoff`` is the longest pause in seconds.
+    """
 
-    def __init__(self, sink: str, max_backoff: float) -> None:
+    def __init__(self, sink: str, max_backoff: float, policy: str = "") -> None:
         self.max_backoff = max_backoff
         self.failures = 0
         self.failed_at = 0.0
         self.probing = False
         self.hung = False  # a write has not returned for longer than the sink's timeout
         self._sink = sink
+        self._who = f"sink {sink}, policy {policy}" if policy else f"sink {sink}"
         self._opened_at = 0.0
         self._wanted = 0.0  # the pause that the sink itself asked for
 
@@ -66,9 +69,9 @@ class Breaker:
             self.failures = max(self.failures, BREAK_AFTER)
         said = _plain(why) if error is None else _told(reason, error)
         if error is not None:
-            contain(f"sink {self._sink}: {reason}", error, told=said)
+            contain(f"{self._who}: {reason}", error, told=said)
         elif said:
-            tell(f"sink {self._sink}: {reason}", f"sink {self._sink}: {reason} ({said})")
+            tell(f"{self._who}: {reason}", f"{self._who}: {reason} ({said})")
         if self.is_open and not was_open:
             self._opened_at = self.failed_at
             count("breaker_opened", sink=self._sink)
@@ -76,8 +79,8 @@ class Breaker:
             what = "it denies us access" if denied else f"it failed {self.failures} times in a row"
             what += f" ({said})" if said and not denied else ""
             tell(
-                f"sink {self._sink}: open",
-                f"sink {self._sink} is left in peace: {what}. Its records wait in the spool, and it is probed"
+                f"{self._who}: open",
+                f"{self._who} is left in peace: {what}. Its records wait in the spool, and it is probed"
                 f" every {self.max_backoff:g} s at most. See that it can be reached and takes what we send;"
                 " nothing else is to be done",
             )
@@ -86,7 +89,7 @@ class Breaker:
         """Take note of a write that the sink answered."""
         if self.failures >= BREAK_AFTER:
             seconds = time.monotonic() - self._opened_at
-            tell(f"sink {self._sink}: closed", f"sink {self._sink} answers again, after {seconds:.0f} s")
+            tell(f"{self._who}: closed", f"{self._who} answers again, after {seconds:.0f} s")
         self.failures = 0
         self.probing = False
         self._wanted = 0.0
@@ -96,8 +99,8 @@ class Breaker:
         self.hung = True
         count("timeouts", sink=self._sink)
         tell(
-            f"sink {self._sink}: hangs",
-            f"sink {self._sink}: a {what} has not returned for {seconds:.0f} s (its timeout is {timeout:g} s)"
+            f"{self._who}: hangs",
+            f"{self._who}: a {what} has not returned for {seconds:.0f} s (its timeout is {timeout:g} s)"
             ". Other sinks go on, and its records wait in the spool. If it never returns, restart the process"
             " that ships; a sink of your own should give its client a timeout",
         )

@@ -38,16 +38,27 @@ class DeadLetters:
         self._max_size = max_size
         self._sync = sync
 
-    def write(self, letters: Sequence[tuple[SinkRecord, str, str]]) -> int:
+    def write(self, letters: Sequence[tuple[SinkRecord, str, str]], *, once: bool = False) -> int:
         """Keep records, each with (reason, status); return how many could not be kept.
 
         ``status`` is ``rejected`` (the sink refused it), ``failed`` (the sink broke on it again and again) or
-        ``unreadable`` (the bytes are no record).
+        ``unreadable`` (the bytes are no record). ``once``: those that are there already are kept.
         """
         lines = [self._line(record, reason, status) for record, reason, status in letters]
-        kept = self._append(lines)
+        there = self._names() if once and lines else set()
+        new = [line for line in lines if _name_in(line) not in there]
+        kept = len(lines) - len(new) + self._append(new)
         count("dead_letters", kept, sink=self._sink)
         return len(lines) - kept
+
+    def _names(self) -> set[str]:
+        """Return the names of the records whose letters are there."""
+        try:
+            path = self._find()
+            content = b"" if path is None else path.read_bytes()
+        except OSError:  # there are none yet
+            return set()
+        return {name for line in content.splitlines() if (name := _name_in(line))}
 
     def _line(self, record: SinkRecord, reason: str, status: str) -> bytes:
         try:
@@ -125,3 +136,12 @@ def _raw(record: SinkRecord) -> dict[str, Any]:
     import base64  # only for bytes that are no record
 
     return {"base64": base64.b64encode(record.data).decode(), "serializer": record.serializer}
+
+
+def _name_in(line: bytes) -> str:
+    """Return by what the record in a letter is known: its id, or its bytes; "" where there is none."""
+    try:
+        record = orjson.loads(line)["record"]
+        return str(record.get("record_id") or record.get("base64") or "")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ""

@@ -13,7 +13,7 @@ whoever calls ``check``: nobody can end it, but nobody waits for it either.
 
 A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
 stands alone; that one goes to the dead letters. Those are written when the whole batch is settled, just
-before the cursor moves: a batch that comes again makes no second letter.
+before the cursor moves: a batch that comes again makes no second letter, also where somebody died in between.
 
 Whatever else breaks, in the sink or here, costs no record: the runner returns to its cursor and begins anew
 with the sink, as after a restart.
@@ -30,7 +30,7 @@ from toolog.counters import contain, count
 from toolog.errors import SinkRejected, SinkUnavailable
 from toolog.pipeline import progress
 from toolog.pipeline.answers import read_answer, words_of
-from toolog.pipeline.batch import Batch
+from toolog.pipeline.batch import Batch, portions
 from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.losses import Losses
@@ -57,7 +57,7 @@ class Recalled(Exception):
 
 
 class SinkRunner(Loop):
-    """Ships to one sink.
+    """Ships to one sink, or on that track into it that the records of one ``policy`` take.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
     batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
@@ -79,18 +79,21 @@ class SinkRunner(Loop):
         purge: Callable[[Sink], int],
         purge_every: float,
         most_in_hand: float = math.inf,
+        policy: str = "",
     ) -> None:
-        super().__init__(f"toolog-{name}")
+        super().__init__(f"toolog-{name}-{policy}" if policy else f"toolog-{name}")
         self.sink_name = name
+        self.policy = policy
         self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
         self.recalled = False
         self.renewed = False  # the cursor was read again: the sink must begin anew with it
         self.batch: Batch | None = None  # in hand: not acknowledged, nor given back
-        self.breaker = Breaker(name, delivery.max_backoff)
+        self.breaker = Breaker(name, delivery.max_backoff, policy)
         self._make = make
         self._delivery = delivery
         self._policies = policies
         self._sources = sources
+        self._doubtful = set(sources)  # whose cursor may lag behind what was settled
         self._dead_letters = dead_letters
         self._losses = losses
         self._purge = purge
@@ -174,11 +177,12 @@ class SinkRunner(Loop):
         self.leave()
         self._close()
         for source in self._sources:
-            source.forget()
+            self._forget(source)
 
     def _round(self) -> None:
         if self.renewed:
             self.renewed = False
+            self._doubtful.update(self._sources)
             self._close()
         if self._sink is None and not self._connect():
             return
@@ -188,7 +192,7 @@ class SinkRunner(Loop):
             self.recalled = False
             frames = self._gather(source)
             if frames:
-                self._deliver(source, frames)
+                self._deliver_all(source, frames)
                 return
         if time.monotonic() >= self._purge_due:
             self._purge_now()
@@ -257,7 +261,14 @@ class SinkRunner(Loop):
 
     # -- delivery
 
-    def _deliver(self, source: Source, frames: list[Frame]) -> None:
+    def _deliver_all(self, source: Source, frames: list[Frame]) -> None:
+        plans = hasattr(self._sink, "plan")
+        for part in portions(frames) if plans else [frames]:
+            if not self._deliver(source, part):
+                return
+
+    def _deliver(self, source: Source, frames: Sequence[Frame]) -> bool:
+        """Deliver a batch; False when what was read behind it is to be read again, too."""
         self._note_beginning()
         batch = self.batch = Batch(frames, self._policies)
         try:
@@ -266,11 +277,18 @@ class SinkRunner(Loop):
             self._acknowledge(source, batch, len(frames))
         except (Stopped, Recalled) as error:
             self._acknowledge(source, batch, batch.settled_prefix())
-            source.forget()
+            self._forget(source)
             if isinstance(error, Stopped):
                 raise
+            return False
         finally:
             self.batch = None
+        return True
+
+    def _forget(self, source: Source) -> None:
+        """Return to a source's cursor: from there on records come that were perhaps settled before."""
+        source.forget()
+        self._doubtful.add(source)
 
     def _acknowledge(self, source: Source, batch: Batch, number: int) -> None:
         """Move the cursor behind so many records of the batch, when their dead letters are written.
@@ -280,14 +298,15 @@ class SinkRunner(Loop):
         if not number:
             return
         state = self._state()
-        self._bury(batch, number)
+        self._bury(batch, number, once=source in self._doubtful)
         stored, resent = batch.stored(number)
         if stored:
             count("stored", stored, sink=self.sink_name)
         if resent:
             count("resent", resent, sink=self.sink_name)
         last = batch.frames[number - 1]
-        source.ack(last, state)
+        if source.ack(last, state):
+            self._doubtful.discard(source)
         if state is not None and source is not self._sources[0]:
             # The sink's own state lives in the cursor on disk, whatever the records came from.
             self._sources[0].ack(last, state)
@@ -403,14 +422,17 @@ class SinkRunner(Loop):
         batch.refuse(index, reason, status)
         batch.close(part, [])
 
-    def _bury(self, batch: Batch, number: int) -> None:
-        """Write the dead letters among the first so many records of a batch; what cannot be kept is lost."""
+    def _bury(self, batch: Batch, number: int, *, once: bool) -> None:
+        """Write the dead letters among the first so many records of a batch; what cannot be kept is lost.
+
+        ``once``: who died after that, and before the cursor moved, wrote some of them perhaps.
+        """
         for index, (reason, status) in sorted(batch.letters.items()):
             if index >= number:
                 break
             record = batch.records[index]
             try:
-                lost = self._dead_letters.write([(record, reason, status)])
+                lost = self._dead_letters.write([(record, reason, status)], once=once)
             except Exception as error:
                 contain("dead_letters", error)
                 lost = 1

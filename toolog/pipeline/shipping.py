@@ -7,40 +7,30 @@ itself.
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
-from typing import Any
 
-from toolog import sinks
-from toolog.counters import contain, count
-from toolog.errors import ConfigError, NotInstalled, SpoolError
-from toolog.expiry.local import with_file_limits
+from toolog.counters import contain
+from toolog.errors import SpoolError
 from toolog.pipeline.arrivals import Arrivals
-from toolog.pipeline.dead_letters import DeadLetters
-from toolog.pipeline.held import Held, HeldReader
+from toolog.pipeline.crew import Crew
+from toolog.pipeline.held import Held
 from toolog.pipeline.letters import settle
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet
-from toolog.pipeline.purge import purge
 from toolog.pipeline.runner import SinkRunner
-from toolog.sinks import Delivery, Sink
-from toolog.sinks.file import FileSink
-from toolog.spool import Frame, ShipperLock, SpoolReader, ask_for_room, room_asked_for
+from toolog.pipeline.source import OfShipper
+from toolog.spool import ShipperLock, ask_for_room, room_asked_for
 from toolog.spool.claims import Claim, take_claims
 
 LOCK_EVERY = 1.0
 _LOCK_SOON_FOR = 6.0
 _POLL = 0.002
 _LONGEST_POLL = 0.05
-_GRACE = 0.3
 _RECALL = 0.2
-_MOST_IN_HAND = 8
-"""A batch that waits to be full may keep this part of the spool's bound from being deleted."""
 
 
 class Shipping:
@@ -51,31 +41,16 @@ class Shipping:
     def __init__(self, options: Options, outlet: Outlet, held: Held, losses: Losses) -> None:
         self.options = options
         self.outlet = outlet
-        self.runners: list[SinkRunner] = []
+        self.crew = Crew(
+            options,
+            outlet,
+            held,
+            losses,
+            lambda reader: OfShipper(reader, lambda: self.is_shipper, self._may_acknowledge),
+        )
         self._held = held
         self._losses = losses
-        self._sinks: dict[str, Mapping[str, Any] | Sink] = {}
-        self._delivery: dict[str, Delivery] = {}
-        for name, given in options.sinks.items():
-            table = with_file_limits(name, given, options.policies) if isinstance(given, Mapping) else {}
-            self._sinks[name] = table or given
-            # Made once now, so that a wrong option is told to whoever configures; each thread makes its own
-            # later.
-            try:
-                self._delivery[name] = sinks.delivery(sinks.create(name, self._sinks[name]), table)
-            except NotInstalled:
-                if options.ship != "none":  # else it is needed by the process that ships alone
-                    raise
-            except ConfigError:
-                if options.ship != "none" or not sinks.is_only_named(name, given):
-                    raise
-            if options.ship == "background" and outlet.spool is not None:
-                outlet.spool.reserve(name)
-        self._readers: list[SpoolReader] = []
         self._claims: list[Claim] = []  # of sinks that this pipeline does not serve
-        self._counting: dict[str, SpoolReader] = {}  # to count by what the disk says
-        self._before: list[SinkRunner] = []  # of the pipeline that this one replaces; still in a sink
-        self._awaited: set[str] = set()
         self._successor: Shipping | None = None
         self._lock: ShipperLock | None = None
         self._was_shipper = False  # at the end
@@ -84,6 +59,11 @@ class Shipping:
         self._lock_at = 0.0
         self._born = time.monotonic()
         self._refused_at = 0.0
+
+    @property
+    def runners(self) -> list[SinkRunner]:
+        """The sinks' threads, once there are any."""
+        return self.crew.runners
 
     @property
     def is_shipper(self) -> bool:
@@ -106,8 +86,7 @@ class Shipping:
         died.
         """
         now = time.monotonic()
-        for runner in (*self.runners, *self._before):
-            runner.check()
+        self.crew.check()
         if self._lock is not None and self._lock.is_deleted():
             self._ready = False
             self._lock.release()  # with a new file, another process would ship beside this one
@@ -116,7 +95,7 @@ class Shipping:
             self._lock_at = now + (LOCK_EVERY if now - self._born > _LOCK_SOON_FOR else 0.0)
             self._try_lock()
         if self.is_shipper or self._held.frames:
-            self._start_runners()
+            self.crew.start()
         if self.is_shipper and self.outlet.spool is not None:
             self._seal_when_shipped()
             self._retire()
@@ -142,18 +121,15 @@ class Shipping:
         """Read again what another process may have left since: cursors, and dead letters on their way."""
         if self.outlet.spool is not None:
             self.outlet.spool.mend()
-        for reader in self._readers:
-            reader.reload()
-        self._claims = take_claims(self.options.directory, self._sinks)
-        waiting = [claim.sink for claim in self._claims if claim.waits()]
+        self._claims = take_claims(self.options.directory, self.crew.sinks)
+        self.crew.reload()  # they served what memory held, by what they knew then
+        waiting = list(dict.fromkeys(claim.sink for claim in self._claims if claim.waits()))
         if waiting:
             contain(
                 "unserved",
                 told=f"{self.options.directory} holds records for {', '.join(waiting)}, not among the sinks"
                 " here; they stay until it is, or until `toolog ship --forget NAME` gives them up",
             )
-        for runner in self.runners:  # they served what memory held, by what they knew then
-            runner.renewed = True
         try:
             settle(self.options.directory)
         except OSError as error:
@@ -163,13 +139,14 @@ class Shipping:
     def _retire(self) -> None:
         """Delete the segments that hold nothing for anybody any more."""
         self._claims = [claim for claim in self._claims if not claim.is_given_up()]
-        if self._readers and self.outlet.spool is not None:
-            self.outlet.spool.retire([*self._readers, *self._claims])
+        readers = self.crew.readers
+        if readers and self.outlet.spool is not None:
+            self.outlet.spool.retire([*readers, *self._claims])
 
     def _seal_when_shipped(self) -> None:
         """End a large live segment that every sink has read, so that it can be deleted."""
         writer = self.outlet.writer
-        if writer is None or not self._readers:
+        if writer is None or not self.crew.members:
             return
         for name, size in self.own_segments().items():
             if size > self.options.segment_size // 4 and self.passed(name) >= size:
@@ -186,7 +163,8 @@ class Shipping:
         if not self.is_shipper:
             ask_for_room(self.options.directory, levelno)
             return False
-        if not self._readers:
+        readers = self.crew.readers
+        if not readers:
             return False
         if time.monotonic() - self._refused_at < LOCK_EVERY and not oldest:
             return False
@@ -194,7 +172,7 @@ class Shipping:
         below = None if oldest else 10 * (levelno // 10)
         with self._recall(spare=True) as spared:
             need = max(self.options.max_size // 8, 1)
-            given = spool.drop_oldest(need, self._readers, below=below, spare=spared, last=self._claims)
+            given = spool.drop_oldest(need, readers, below=below, spare=spared, last=self._claims)
         for lost, number in given.frames.items():
             self._losses.note("spool_full", lost, number)
         if not given.freed:
@@ -226,7 +204,7 @@ class Shipping:
             time.sleep(_POLL)
         kept = {runner: runner.pinned if spare else None for runner in self.runners}
         try:
-            others = [runner.batch for runner in self._before if spare and runner.alive]
+            others = [runner.batch for runner in self.crew.before if spare and runner.alive]
             batches = [batch for batch in (*kept.values(), *others) if batch is not None]
             yield {frame.segment for batch in batches for frame in batch.frames}
         finally:
@@ -235,31 +213,10 @@ class Shipping:
                 runner.recalled = runner.recalled or batch is None or runner.batch is not batch
                 runner.paused = False
 
-    # -- the sinks' threads
-
-    def _start_runners(self) -> None:
-        if not self.runners:
-            self.runners = [self._make_runner(name) for name in self._sinks]
-        self._before = [runner for runner in self._before if runner.alive]
-        for runner, reader in zip(self.runners, self._readers, strict=True):
-            if runner.alive or runner.stopping:
-                continue
-            if any(one.sink_name == runner.sink_name for one in self._before):
-                continue
-            if runner.sink_name in self._awaited:  # the cursor may have moved since it was read
-                self._awaited.discard(runner.sink_name)
-                reader.reload()
-            runner.start()
-
     def succeed(self, before: Shipping) -> None:
-        """Take over from the shipping of a pipeline that is about to end, in this process.
-
-        A sink whose call there has not returned yet is served when it has, and what it answers then counts:
-        no record is given to a sink twice at once.
-        """
+        """Take over from the shipping of a pipeline that is about to end, in this process (see `Crew`)."""
         before._successor = self
-        self._before = [*before._before, *before.runners]
-        self._awaited = {runner.sink_name for runner in self._before}
+        self.crew.succeed(before.crew)
 
     def _may_acknowledge(self) -> bool:
         """Whether the cursors are this pipeline's, or its successor's, which leaves them alone till then."""
@@ -269,56 +226,6 @@ class Shipping:
         while not self._successor._may_acknowledge() and time.monotonic() < deadline:
             time.sleep(_POLL)  # the lock is being handed over
         return self._successor._may_acknowledge()
-
-    def _make_runner(self, name: str) -> SinkRunner:
-        policies = self.options.policies
-        keep = self._keep(name)
-
-        def letters() -> Path | None:
-            return None if self.outlet.spool is None else self.outlet.spool.dead_letters(name)
-
-        reader = self._reader(name, keep)
-        self._readers.append(reader)
-        return SinkRunner(
-            name,
-            lambda: sinks.create(name, self._sinks[name]),
-            self._delivery[name],
-            policies,
-            [_Shipped(reader, self), HeldReader(self._held, keep)],
-            DeadLetters(
-                letters,
-                name,
-                self.options.dead_letters_size,
-                sync="power" in self.options.durability.values(),
-            ),
-            self._losses,
-            purge=lambda sink: purge(sink, policies),
-            purge_every=self.options.purge_every,
-            most_in_hand=self.options.max_size // _MOST_IN_HAND,
-        )
-
-    def _keep(self, name: str) -> Callable[[int], bool]:
-        route = self.options.policies.route
-        known: dict[int, bool] = {}  # asked for each frame
-
-        def keep(levelno: int) -> bool:
-            wanted = known.get(levelno)
-            if wanted is None:
-                wanted = name in route(levelno)
-                if len(known) < 256:
-                    known[levelno] = wanted
-            return wanted
-
-        return keep
-
-    def _reader(self, name: str, keep: Callable[[int], bool]) -> SpoolReader:
-        return SpoolReader(
-            self.options.directory,
-            name,
-            keep=keep,
-            sync="power" in self.options.durability.values(),
-            on_damage=lambda segment, frames, size: count("damaged", frames, sink=name),
-        )
 
     # -- what has arrived
 
@@ -364,12 +271,13 @@ class Shipping:
             return False
         if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
             return self._other_ships or self.outlet.spool is None
-        with self._readers[0].hold() if self._readers else nullcontext():  # nothing is given up meanwhile
+        readers = self.crew.readers
+        with readers[0].hold() if readers else nullcontext():  # nothing is given up meanwhile
             return arrivals.left_disk()
 
     def passed(self, name: str) -> int:
         """Return up to which byte of a segment every sink has acknowledged."""
-        return min([reader.passed(name) for reader in self._readers], default=0)
+        return min([reader.passed(name) for reader in self.crew.readers], default=0)
 
     def pending(self, stop: Callable[[], bool] = lambda: False) -> dict[str, int]:
         """Return how many records each sink has still to acknowledge, held ones included.
@@ -377,41 +285,24 @@ class Shipping:
         Whoever ships counts what waits for sinks that it does not serve among them. ``stop``: see
         `SpoolReader.pending`.
         """
-        found: dict[str, int] = {}
-        if self.runners and (self.is_shipper or self._was_shipper):
-            readers = dict(zip(self._sinks, self._readers, strict=False))
-        else:
-            readers = self._counting
-            for name in self._sinks:
-                if name not in readers:
-                    readers[name] = self._reader(name, self._keep(name))
-                readers[name].reload()  # another process moves the cursor
-        held = dict(zip(self._sinks, [reader.pending() for reader in self._held.readers], strict=False))
-        for name, reader in readers.items():
-            found[name] = reader.pending(stop) + held.get(name, len(self._held.frames))
+        found = self.crew.pending(stop, by_disk=not (self.is_shipper or self._was_shipper))
         for claim in self._claims:
             number = claim.pending(stop)
             if number:
-                found[claim.sink] = number
+                found[claim.sink] = found.get(claim.sink, 0) + number
         return found
 
     # -- the turns of life
 
     def stop(self, deadline: float) -> None:
         """Stop the threads; wait for them until the deadline, or a moment: a hung one is left alone."""
-        for runner in self.runners:
-            runner.stop()
-        grace = max(deadline, time.monotonic() + _GRACE)
-        while any(one.alive and not one.breaker.hung for one in self.runners) and time.monotonic() < grace:
-            time.sleep(_POLL)
-            for runner in self.runners:
-                runner.check()
+        self.crew.stop(deadline)
 
     def release(self) -> None:
         """Delete what is shipped, and let another process ship."""
         if self._lock is not None:
             if self.is_shipper:
-                for reader in self._readers:
+                for reader in self.crew.readers:
                     reader.settle()
                 self._retire()
             self._was_shipper = self.is_shipper
@@ -420,19 +311,9 @@ class Shipping:
             self._other_ships = True  # whoever comes next
 
     def after_fork_in_child(self) -> None:
-        """Part from the parent's sinks without closing them: their connections are the parent's.
-
-        A file is the exception: while its descriptor is open here, its lock would outlive the parent.
-        """
-        for runner in self.runners:
-            runner.part(FileSink)
-        _abandoned.extend(self.runners)
-        _abandoned.extend(self._before)
-        self.runners = []
-        self._before = []
-        self._readers = []
+        """Part from what is the parent's."""
+        self.crew.part()
         self._claims = []
-        self._counting = {}  # another thread may have been counting, under a lock
         self._lock_at = 0.0
         self._ready = False
         self._other_ships = False
@@ -449,43 +330,3 @@ class _Once:
     def __call__(self) -> bool:
         self._yes = self._yes or self._ask()
         return self._yes
-
-
-class _Shipped:
-    """The spool as a runner reads it: nothing is there unless this process is the directory's shipper."""
-
-    patience = math.inf
-
-    def __init__(self, reader: SpoolReader, shipping: Shipping) -> None:
-        self._reader = reader
-        self._shipping = shipping
-
-    @property
-    def state(self) -> dict[str, Any] | None:
-        """What the sink left in its cursor."""
-        return self._reader.state
-
-    def read(self, max_records: int = 1000, max_bytes: int = 8 << 20) -> list[Frame]:
-        """Return the next frames."""
-        return self._reader.read(max_records, max_bytes) if self._shipping.is_shipper else []
-
-    def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
-        """Acknowledge a frame and all before it; not once another process may have taken over, whose cursor
-        it is then.
-        """
-        return self._shipping._may_acknowledge() and self._reader.ack(frame, state)
-
-    def forget(self) -> None:
-        """Return to the cursor."""
-        self._reader.forget()
-
-    def in_hand(self) -> int:
-        """Return how many bytes of the spool cannot be deleted because of what was read."""
-        return self._reader.in_hand()
-
-    def urgent(self) -> bool:
-        """Return False: what is on disk can wait."""
-        return False
-
-
-_abandoned: list[Any] = []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolog import counters
 from toolog.errors import ConfigError
 from toolog.pipeline import progress
+from toolog.pipeline.crew import worst
 
 if TYPE_CHECKING:
     from toolog.shipper import Shipper
@@ -53,6 +54,8 @@ METRICS = (
     Metric("toolog_internal_total", "counter", ("reason",), "Troubles of toolog's own.", "internal"),
     Metric("toolog_breaker_open", "gauge", ("sink",),
            "1 while a sink is sent nothing but probes (its breaker is open or half open), else 0."),
+    Metric("toolog_policy_breaker_open", "gauge", ("sink", "policy"),
+           "The same for each policy of a sink that is served by policy."),
     Metric("toolog_batch_seconds", "histogram", ("sink",), "How long the writes took that a sink answered."),
     Metric("toolog_last_success_timestamp_seconds", "gauge", ("sink",),
            "When a sink last answered a write, in seconds of the Unix epoch."),
@@ -72,6 +75,7 @@ class Collector:
         self._gauges: dict[str, Callable[[], Samples]] = {
             "toolog_in_spool": self._left,
             "toolog_breaker_open": self._breakers,
+            "toolog_policy_breaker_open": self._policy_breakers,
             "toolog_last_success_timestamp_seconds": self._successes,
             "toolog_shipping": lambda: [({}, float(shipper.is_shipping))],
             "toolog_spool_bytes": self._bytes,
@@ -114,9 +118,15 @@ class Collector:
         return [({"sink": sink}, float(number)) for sink, number in left.items()]
 
     def _breakers(self) -> Samples:
-        runners = {runner.sink_name: runner for runner in self._shipper.pipeline.shipping.runners}
+        states = worst(self._shipper.pipeline.shipping.crew.breakers())
+        return [({"sink": sink}, float(states.get(sink, "closed") != "closed")) for sink in self._sinks()]
+
+    def _policy_breakers(self) -> Samples:
+        breakers = self._shipper.pipeline.shipping.crew.breakers()
         return [
-            ({"sink": sink}, float(sink in runners and runners[sink].breaker_open)) for sink in self._sinks()
+            ({"sink": sink, "policy": policy}, float(state != "closed"))
+            for (sink, policy), state in breakers.items()
+            if policy
         ]
 
     def _successes(self) -> Samples:

@@ -7,7 +7,7 @@ from typing import Any
 from toolog.errors import ConfigError
 from toolog.pipeline import Options
 from toolog.pipeline.letters import count_letters
-from toolog.spool import ShipperLock, SpoolReader, segment
+from toolog.spool import ShipperLock, SpoolReader, open_tracks, segment
 from toolog.spool.claims import read_claims
 
 
@@ -15,6 +15,7 @@ def take_status(options: Options) -> dict[str, Any]:
     """Return what is in the spool of these options, for each sink that has something there.
 
     ``shipper`` (process id, or None when nobody ships), ``in_spool`` and ``dead_letters`` (by sink),
+    ``by_policy`` (what is in the spool for each policy of a sink that is served by policy),
     ``unserved`` (the sinks among them that these options do not name), ``segments`` and ``bytes``. Raises
     ConfigError when there is no such spool.
     """
@@ -22,8 +23,10 @@ def take_status(options: Options) -> dict[str, Any]:
     if not directory.is_dir():
         raise ConfigError(f"there is no spool at {directory}")
     lock = ShipperLock(directory)
-    in_spool = {name: _count_left(options, name) for name in options.sinks}
-    in_spool |= {claim.sink: claim.pending() for claim in read_claims(directory, options.sinks)}
+    tracks = {name: _count_left(options, name) for name in options.sinks}
+    for claim in read_claims(directory, options.sinks):
+        tracks.setdefault(claim.sink, {})[claim.cursor.track.policy] = claim.pending()
+    in_spool = {name: sum(left.values()) for name, left in tracks.items()}
     letters = count_letters(directory)
     names = [*in_spool, *(name for name in letters if name not in in_spool)]
     names = [name for name in names if name in options.sinks or in_spool.get(name) or letters.get(name)]
@@ -32,6 +35,7 @@ def take_status(options: Options) -> dict[str, Any]:
         "spool": str(directory),
         "shipper": lock.owner() if lock.is_taken() else None,
         "in_spool": {name: in_spool.get(name, 0) for name in names},
+        "by_policy": {name: left for name, left in tracks.items() if name in names and len(left) > 1},
         "dead_letters": {name: letters.get(name, 0) for name in names},
         "unserved": [name for name in names if name not in options.sinks],
         "segments": len(sizes),
@@ -39,6 +43,12 @@ def take_status(options: Options) -> dict[str, Any]:
     }
 
 
-def _count_left(options: Options, sink: str) -> int:
+def _count_left(options: Options, sink: str) -> dict[str, int]:
+    """Return what is left for a sink on each of the tracks that stand in its cursor, by their policies."""
     route = options.policies.route
-    return SpoolReader(options.directory, sink, keep=lambda levelno: sink in route(levelno)).pending()
+    return {
+        cursor.track.policy: SpoolReader(
+            options.directory, sink, keep=lambda levelno: sink in route(levelno), cursor=cursor
+        ).pending()
+        for cursor in open_tracks(options.directory, sink)
+    }

@@ -20,6 +20,9 @@ crash: ``plan(batch)`` decides what ``write(batch)`` will make, and answers whet
 on disk before that; ``goes_on(segment, seq)`` answers whether what was planned once goes on behind that
 record, so that the next batch must not end there. Such a sink gets its batches whole, never as a probe.
 
+A sink that keeps the records of each policy in a place of its own has ``for_policy(policy)``
+(:class:`ByPolicy`): then one of these places that takes nothing does not hold up the others.
+
 A sink runs in a thread of its own and is never called by two threads at once.
 """
 
@@ -184,6 +187,19 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
+
+
+@runtime_checkable
+class ByPolicy(Protocol):
+    """A sink that may be served once for each policy, each time by a thread and with a cursor of its own.
+
+    Not one that has ``cursor_state``.
+    """
+
+    def for_policy(self, policy: str) -> Sink:
+        """Return another sink like this one that will be handed records of this policy, and hardly any other
+        (dead letters that are sent again after their policy is gone).
+        """
 
 
 class Pace(Protocol):

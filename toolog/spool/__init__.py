@@ -93,7 +93,7 @@ What holds
 from __future__ import annotations
 
 from toolog.spool.browse import iter_frames, pending
-from toolog.spool.cursor import Cursor, Mark
+from toolog.spool.cursor import Cursor, Mark, Track, open_tracks
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
@@ -114,9 +114,11 @@ __all__ = [
     "Spool",
     "SpoolReader",
     "SpoolWriter",
+    "Track",
     "addressee",
     "ask_for_room",
     "iter_frames",
+    "open_tracks",
     "pending",
     "room_asked_for",
     "successors",

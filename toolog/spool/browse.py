@@ -6,11 +6,11 @@ What is in it, what a sink has not acknowledged.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from toolog.spool import segment
-from toolog.spool.cursor import Cursor, Mark
+from toolog.spool.cursor import Cursor, Mark, open_tracks
 from toolog.spool.frame import CHUNK, MARK, Frame, salt_of, scan
 
 
@@ -124,8 +124,19 @@ def pending(directory: str | os.PathLike[str], cursor_name: str) -> Iterator[Fra
 
     Takes no lock and changes nothing.
     """
-    cursor = Cursor(directory, cursor_name)
     for name in segment.listing(Path(directory)):
-        if segment.is_foreign(name, cursor_name):
-            continue
-        yield from frames_of(Path(directory), name, cursor.saved.get(name, Mark(0)))
+        if not segment.is_foreign(name, cursor_name):
+            yield from frames_left(Path(directory), name, open_tracks(directory, cursor_name))
+
+
+def frames_left(directory: Path, name: str, tracks: Sequence[Cursor]) -> Iterator[Frame]:
+    """Yield the whole frames of one segment that a sink with these tracks has not acknowledged, by what
+    stands on disk.
+    """
+    if not tracks[0].is_divided:
+        yield from frames_of(directory, name, tracks[0].saved.get(name, Mark(0)))
+        return
+    least = min([track.saved.get(name, Mark(0)) for track in tracks])
+    for frame in frames_of(directory, name, least):
+        if any(track.covers(frame.levelno) and frame.offset >= track.passed(name) for track in tracks):
+            yield frame

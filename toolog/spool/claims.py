@@ -10,26 +10,24 @@ the same, and what only such a sink waits for is the first to be given up then.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 from toolog.errors import SpoolError
 from toolog.spool import segment
-from toolog.spool.browse import frames_of
-from toolog.spool.cursor import Cursor, Mark, path_of, sinks_with_files
+from toolog.spool.browse import frames_left
+from toolog.spool.cursor import Cursor, Mark, open_tracks, path_of, sinks_with_files
 from toolog.spool.reader import SpoolReader
 
 
 class Claim(SpoolReader):
-    """What a spool holds for one sink that nobody serves: all that it did not acknowledge in the segments
-    that were there when it went. Nothing is read by it.
+    """What a spool holds for one track of a sink that nobody serves: all that it did not acknowledge in the
+    segments that were there when it went. Nothing is read by it.
     """
 
     def __init__(self, directory: str | os.PathLike[str], cursor: Cursor) -> None:
-        super().__init__(directory, cursor.sink)
-        self.cursor = cursor
-        self._left = set(cursor.left or ())
+        super().__init__(directory, cursor.sink, cursor=cursor)
 
     @property
     def sink(self) -> str:
@@ -40,13 +38,12 @@ class Claim(SpoolReader):
         """Tell whether a segment was there when the sink went, or is addressed to it."""
         if segment.addressee(name):
             return not segment.is_foreign(name, self.cursor.sink)
-        return name in self._left
+        return name in (self.cursor.left or ())
 
     def carry_over(self, old: str, new: str, mark: Mark | None) -> None:
         """Save that what was kept of a segment will stand in a new one."""
         if self.concerns(old):
-            self._left.add(new)
-            self.cursor.left = sorted(self._left)
+            self.cursor.left = sorted({*(self.cursor.left or ()), new})
             if mark is not None:
                 self.cursor.marks[new] = mark
             self.cursor.save()
@@ -58,9 +55,8 @@ class Claim(SpoolReader):
     def waits(self) -> bool:
         """Tell whether anything is there for it, without counting how much."""
         return any(
-            next(frames_of(self.directory, name, self.cursor.saved.get(name, Mark(0))), None) is not None
+            self.concerns(name) and _holds(self.directory, [self.cursor], name)
             for name in _listing(self.directory)
-            if self.concerns(name)
         )
 
 
@@ -70,14 +66,14 @@ def read_claims(directory: Path, served: Collection[str]) -> list[Claim]:
     Such a sink has a cursor, or segments that are for it alone.
     """
     known = {path_of(directory, sink) for sink in served}
-    found = []
+    found: list[Claim] = []
     for sink, path in sinks_with_files(directory).items():
         if path in known:
             continue
-        cursor = Cursor(directory, sink, path)
-        if cursor.left is None:
-            cursor.left = [name for name in _listing(directory) if _holds(directory, cursor, name)]
-        found.append(Claim(directory, cursor))
+        tracks = open_tracks(directory, sink, path=path)
+        if tracks[0].left is None:
+            tracks[0].left = [name for name in _listing(directory) if _holds(directory, tracks, name)]
+        found += [Claim(directory, track) for track in tracks]
     addresses = {segment.address(sink) for sink in (*served, *(claim.sink for claim in found))}
     for address in {segment.addressee(name) for name in _listing(directory)} - addresses - {""}:
         cursor = Cursor(directory, unquote(address))  # dead letters, sent again to a sink that never was
@@ -93,10 +89,10 @@ def take_claims(directory: Path, served: Collection[str]) -> list[Claim]:
     so.
     """
     for sink in served:
-        cursor = Cursor(directory, sink)
-        if cursor.left is not None:
-            cursor.left = None
-            cursor.save()
+        first = open_tracks(directory, sink)[0]
+        if first.left is not None:
+            first.left = None
+            first.save()
     claims = read_claims(directory, served)
     for claim in claims:
         claim.cursor.save()
@@ -109,28 +105,29 @@ def forget(directory: Path, sink: str, served: Collection[str], *, is_shipper: b
     Without the shipper's lock, only what the shipper itself noted as nobody's can be given up. Raises
     SpoolError when it cannot.
     """
-    claims = {claim.sink: claim for claim in read_claims(directory, served)}
-    claim = claims.get(sink)
-    if claim is None:
+    claims = read_claims(directory, served)
+    given_up = [claim for claim in claims if claim.sink == sink]
+    if not given_up:
         raise SpoolError(
             f"nothing in {directory} waits for a sink {sink!r} that is not served; "
-            f"there is: {', '.join(claims) or 'none'}"
+            f"there is: {', '.join(dict.fromkeys(claim.sink for claim in claims)) or 'none'}"
         )
-    if not is_shipper and Cursor(directory, sink, claim.cursor.path).left is None:
+    path = given_up[0].cursor.path
+    if not is_shipper and Cursor(directory, sink, path).left is None:
         raise SpoolError(f"the process that ships {directory} serves the sink {sink!r}; end it first")
-    number = claim.pending()
-    claim.cursor.path.unlink(missing_ok=True)
+    number = sum([claim.pending() for claim in given_up])
+    path.unlink(missing_ok=True)
     for name in _listing(directory):
         if segment.addressee(name) == segment.address(sink):
             os.unlink(directory / (name + segment.SUFFIX))
     return number
 
 
-def _holds(directory: Path, cursor: Cursor, name: str) -> bool:
-    """Tell whether a segment holds anything that the sink did not acknowledge."""
-    if segment.is_foreign(name, cursor.sink):
+def _holds(directory: Path, tracks: Sequence[Cursor], name: str) -> bool:
+    """Tell whether a segment holds anything that the sink did not acknowledge on one of these tracks."""
+    if segment.is_foreign(name, tracks[0].sink):
         return False
-    return next(frames_of(directory, name, cursor.saved.get(name, Mark(0))), None) is not None
+    return next(frames_left(directory, name, tracks), None) is not None
 
 
 def _listing(directory: Path) -> dict[str, int]:

@@ -1,34 +1,34 @@
 """Cursors: how far a sink has acknowledged each segment, on disk.
 
-One file for each sink, ``cursors/<sink>.cursor``, of lines ``toolog-cursor 1 CRC JSON``: CRC is the CRC-32 of
-the JSON in hex, and the last line that is whole tells all. Saving appends a line (one ``write(2)``: a rename
-for each would cost a hundred times as much); when the file has grown, it is replaced by one with a single
-line (temporary file, rename). A torn or changed line counts as not written: the line before it tells less, so
-that more is sent again and nothing is skipped. The JSON is an object with ``sink``, ``marks`` (segment ->
-[end, offset, crc], see ``Mark``) and ``state``. Where a shipper came that does not serve the sink, there is
-also ``left``: the segments that hold something for it (see ``claims``).
+One file for each sink, ``cursors/<sink>.cursor``, of lines (see ``cursor_file``) of which the last whole one
+tells all: an object with ``sink``, ``marks`` (segment -> [end, offset, crc], see ``Mark``) and ``state``.
+Where a line is torn, the one before it tells less, so that more is sent again and nothing is skipped. Where a
+shipper came that does not serve the sink, there is also ``left``: the segments that hold something for it
+(see ``claims``).
+
+A sink that is served on several tracks, one for each policy, has a cursor for each of them in its file:
+``tracks`` is then a list of objects with ``policy``, ``from`` (the lowest level number of the track, which
+goes up to the next one's; the first one has all levels below it too) and ``marks``; ``marks`` above is empty.
+All of them are saved in one line, so they may be divided in another way from one start to the next: a new
+track begins where the one among those that had its levels is that is least far.
 """
 
 from __future__ import annotations
 
-import errno
-import json
+import math
 import os
+import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from toolog.ownership import hand_over
+from toolog.spool.cursor_file import LineFile, newest_line, reserve_file
 from toolog.spool.segment import FOREIGN, is_foreign
 
 FOLDER = "cursors"
 SUFFIX = ".cursor"
-_TITLE = b"toolog-cursor 1 "
-_COMPACT_AT = 64 * 1024
-_ROOM = 32 * 1024
-_READ_AT_MOST = 64 << 20
 
 
 class Mark(NamedTuple):
@@ -44,25 +44,88 @@ class Mark(NamedTuple):
     crc: int = 0
 
 
-class Cursor:
-    """The cursor of one sink in one spool.
-
-    ``marks``: segment name -> Mark; ``state``: what the sink itself wants to find again (plain data), or
-    None. ``saved`` are the marks as they stand on disk. ``left``: the segments that wait for the sink while
-    no shipper serves it, or None while one does. ``path`` names the file where that does not follow from the
-    sink's name.
+class Track(NamedTuple):
+    """One of the ways into a sink that is served on several: that of the records of one policy, whose lowest
+    level number is ``levelno``.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], sink: str, path: Path | None = None) -> None:
-        self.sink = sink
-        self.path = path or path_of(Path(directory), sink)
-        self.left: list[str] | None = None
-        self.marks: dict[str, Mark] = {}
-        self.state: dict[str, Any] | None = None
-        self.saved: dict[str, Mark] = {}
-        self.found = False
-        self._room = _ROOM
-        self._load()
+    policy: str
+    levelno: int
+
+
+WHOLE = Track("", 0)
+"""The one track of a sink that is not divided: it has all levels."""
+
+_Marks = dict[str, Mark]
+
+
+class Cursor:
+    """The cursor of one sink in one spool, or of one of its tracks.
+
+    ``Cursor(directory, sink)`` is that of the sink as a whole: what its file says of several tracks counts as
+    far as all of them are. ``marks``: segment name -> Mark; ``saved`` are the marks as they stand on disk.
+    ``path`` names the file where that does not follow from the sink's name.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        sink: str,
+        path: Path | None = None,
+        *,
+        track: Track = WHOLE,
+        file: _File | None = None,
+    ) -> None:
+        self.track = track
+        self.marks: _Marks = {}
+        self.saved: _Marks = {}
+        self._levels = (-math.inf, math.inf)
+        self._file = file or _File(path or path_of(Path(directory), sink), sink)
+        if file is None:
+            self._file.load([self])
+
+    @property
+    def sink(self) -> str:
+        """The sink's name."""
+        return self._file.sink
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.lines.path
+
+    @property
+    def found(self) -> bool:
+        """Whether the file said anything."""
+        return self._file.found
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """What the sink itself wants to find again (plain data), or None; all its tracks have the same."""
+        return self._file.state
+
+    @state.setter
+    def state(self, value: dict[str, Any] | None) -> None:
+        self._file.state = value
+
+    @property
+    def left(self) -> list[str] | None:
+        """The segments that wait for the sink while no shipper serves it, or None while one does."""
+        return self._file.left
+
+    @left.setter
+    def left(self, value: list[str] | None) -> None:
+        self._file.left = value
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether there are other tracks beside this one."""
+        return len(self._file.cursors) > 1
+
+    def covers(self, levelno: int) -> bool:
+        """Tell whether a level is this track's."""
+        low, high = self._levels
+        return low <= levelno < high
 
     def passed(self, segment: str) -> int:
         """Return up to which byte the segment is acknowledged, as it stands on disk."""
@@ -72,94 +135,142 @@ class Cursor:
         return mark.end if mark else 0
 
     def keep_room(self, size: int) -> None:
-        """Have room for so many bytes from now on, for a time when the disk is full, if it has room now.
+        """Have room for so many bytes of this track from now on, for a time when the disk is full, if it has
+        room now.
 
         Only for whoever saves this cursor.
         """
-        if size <= self._room:
-            return
-        try:
-            rest = size - os.stat(self.path).st_size
-            if rest > 0:  # empty lines, which say nothing
-                _write(self.path, b"\n" * rest, os.O_APPEND, False)
-        except OSError:
-            return
-        self._room = size
+        self._file.lines.keep_room(size * len(self._file.cursors))
 
-    def _load(self) -> None:
-        content = _newest(self.path)
-        if content is None:
-            return
-        try:
-            marks = {str(name): Mark(*map(int, mark)) for name, mark in content["marks"].items()}
-            state = content["state"]
-            left = content.get("left")
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return
-        self.marks = marks
-        self.saved = dict(marks)
-        self.state = state if isinstance(state, dict) else None
-        self.left = [str(name) for name in left] if isinstance(left, list) else None
-        self.found = True
+    def reload(self) -> None:
+        """Read the file again, for all tracks."""
+        self._file.load(self._file.cursors)
 
     def save(self, *, sync: bool = False) -> bool:
-        """Write the cursor to its file.
+        """Write the cursor to its file, and with it what the other tracks saved last.
 
         ``sync`` brings it to the disk too. Returns whether that was possible.
         """
-        marks = dict(self.marks)
-        content: dict[str, Any] = {"sink": self.sink, "marks": marks, "state": self.state}
-        if self.left is not None:
-            content["left"] = self.left
-        body = json.dumps(content, separators=(",", ":")).encode()
-        # The line feed stands first: what is in front of it may be torn.
-        line = b"\n" + _TITLE + b"%08x " % zlib.crc32(body) + body
+        return self._file.save(self, sync=sync)
+
+
+class _File:
+    """What stands in a cursor's file; each of its ``cursors`` is one track's, by level."""
+
+    def __init__(self, path: Path, sink: str) -> None:
+        self.lines = LineFile(path)
+        self.sink = sink
+        self.left: list[str] | None = None
+        self.state: dict[str, Any] | None = None
+        self.found = False
+        self.cursors: list[Cursor] = []
+        self._lock = threading.Lock()  # the tracks' threads save as they get on
+
+    def load(self, cursors: list[Cursor], content: Mapping[str, Any] | None = None) -> None:
+        """Let ``cursors`` say what stands in the file (its ``content``), however that is divided."""
+        if content is None:
+            content = newest_line(self.lines.path) or {}
+        there: dict[Track, _Marks] = {}
+        state = left = None
         try:
-            try:
-                size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
-            except FileNotFoundError:
-                _make_folder(self.path.parent)
-                size = _write(self.path, line, os.O_APPEND | os.O_CREAT, sync)
-            if size > max(_COMPACT_AT, 8 * len(line), 2 * self._room):
-                self._compact(line, sync)
-            elif sync and size == len(line):
-                _sync_folder(self.path.parent)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not self._overwrite(line, sync):
+            there = _tracks_in(content)
+            state, left = content["state"], content.get("left")
+        except (ValueError, TypeError, KeyError, AttributeError):
+            there = {}
+        with self._lock:
+            self.found = bool(there)
+            self.state = state if isinstance(state, dict) else None
+            self.left = [str(name) for name in left] if isinstance(left, list) else None
+            self.cursors = cursors
+            ranges = _ranges([cursor.track for cursor in cursors])
+            for cursor, levels in zip(cursors, ranges, strict=True):
+                cursor._levels = levels
+                cursor.marks = _marks_of(levels, there)
+                cursor.saved = dict(cursor.marks)
+
+    def save(self, one: Cursor, *, sync: bool) -> bool:
+        """Write all tracks, ``one`` as it is now, the others as they were saved last."""
+        with self._lock:
+            marks = dict(one.marks)
+            content: dict[str, Any] = {"sink": self.sink, "marks": marks, "state": self.state}
+            if len(self.cursors) > 1:
+                content["marks"] = {}
+                content["tracks"] = [
+                    {
+                        "policy": cursor.track.policy,
+                        "from": cursor.track.levelno,
+                        "marks": marks if cursor is one else cursor.saved,
+                    }
+                    for cursor in self.cursors
+                ]
+            if self.left is not None:
+                content["left"] = self.left
+            if not self.lines.append(content, sync=sync):
                 return False
-        self.saved = marks
+            one.saved = marks
         return True
 
-    def _compact(self, line: bytes, sync: bool) -> None:
-        """Replace the file by one with a single line, and room for longer ones; if that fails, the long one
-        stays.
-        """
-        fresh = self.path.with_name(f".{self.path.name}.new")
-        try:
-            _write(fresh, line.rjust(self._room, b"\n"), os.O_CREAT | os.O_TRUNC, sync)
-            os.rename(fresh, self.path)
-            if sync:
-                _sync_folder(self.path.parent)
-        except OSError:
-            try:
-                os.unlink(fresh)
-            except OSError:
-                pass
 
-    def _overwrite(self, line: bytes, sync: bool) -> bool:
-        """Use the room that the file has.
+def open_tracks(
+    directory: str | os.PathLike[str],
+    sink: str,
+    tracks: Sequence[Track] | None = None,
+    path: Path | None = None,
+) -> list[Cursor]:
+    """Return the cursors of a sink's tracks, in the order of their levels: all in one file.
 
-        On a full disk nothing can be deleted before the cursor is written.
-        """
+    Without ``tracks`` they are those that stand in the file. Fewer than two are the sink as a whole.
+    """
+    file = _File(path or path_of(Path(directory), sink), sink)
+    content = newest_line(file.lines.path) or {}
+    if tracks is None:
         try:
-            room = os.stat(self.path).st_size
-            if len(line) > room:
-                return False
-            # Over all of it: an older line behind this one would count as the newer.
-            _write(self.path, line.rjust(room, b"\n"), 0, sync)
-        except OSError:
-            return False
-        return True
+            tracks = list(_tracks_in(content))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            tracks = []
+    if len(tracks) < 2:
+        tracks = [WHOLE]
+    ordered = sorted(tracks, key=lambda track: track.levelno)
+    cursors = [Cursor(directory, sink, track=track, file=file) for track in ordered]
+    file.load(cursors, content)
+    return cursors
+
+
+def _tracks_in(content: Mapping[str, Any]) -> dict[Track, _Marks]:
+    """Return the tracks that a line tells of, by level. Raises ValueError and the like for nonsense."""
+    tables = content.get("tracks")
+    if not tables:
+        return {WHOLE: _marks_in(content["marks"])}
+    found = {Track(str(one["policy"]), int(one["from"])): _marks_in(one["marks"]) for one in tables}
+    return dict(sorted(found.items(), key=lambda item: item[0].levelno))
+
+
+def _marks_in(table: Mapping[str, Any]) -> _Marks:
+    return {str(name): Mark(*map(int, mark)) for name, mark in table.items()}
+
+
+def _ranges(tracks: Sequence[Track]) -> list[tuple[float, float]]:
+    """Return which levels each track has: together all, each one once."""
+    lows = [-math.inf, *(float(track.levelno) for track in tracks[1:])]
+    return list(zip(lows, [*lows[1:], math.inf], strict=True))
+
+
+def _marks_of(levels: tuple[float, float], there: Mapping[Track, _Marks]) -> _Marks:
+    """Return how far all those tracks are that have any of these levels."""
+    if not there:
+        return {}
+    low, high = levels
+    having = [
+        marks
+        for (begin, end), marks in zip(_ranges(list(there)), there.values(), strict=True)
+        if begin < high and low < end
+    ]
+    first, *others = having  # all levels are somebody's
+    return {
+        name: min([mark, *(marks[name] for marks in others)])
+        for name, mark in first.items()
+        if all(name in marks for marks in others)
+    }
 
 
 def path_of(directory: Path, sink: str) -> Path:
@@ -176,17 +287,9 @@ def reserve(directory: str | os.PathLike[str], sink: str) -> bool:
     """Take the disk's room for a cursor before there is one; return whether it has room now.
 
     A disk that the spool itself has filled is emptied by deleting what is shipped, and nothing is deleted
-    before its cursor is written: without room of its own the cursor would wait for ever. What is written are
-    empty lines, which say nothing, at the end of an empty file only.
+    before its cursor is written: without room of its own the cursor would wait for ever.
     """
-    path = path_of(Path(directory), sink)
-    try:
-        _make_folder(path.parent)
-        if not path.exists() or not path.stat().st_size:
-            _write(path, b"\n" * _ROOM, os.O_APPEND | os.O_CREAT, False)
-    except OSError:
-        return False
-    return True
+    return reserve_file(path_of(Path(directory), sink))
 
 
 def load_all(directory: str | os.PathLike[str]) -> Mapping[str, Cursor]:
@@ -223,59 +326,6 @@ def sinks_with_files(directory: str | os.PathLike[str]) -> dict[str, Path]:
 
 
 def _sink_of(path: Path) -> str | None:
-    content = _newest(path)
+    content = newest_line(path)
     sink = content.get("sink") if content else None
     return sink if isinstance(sink, str) else None
-
-
-def _newest(path: Path) -> dict[str, Any] | None:
-    """Return what the last whole line of a cursor's file says, or None."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            data = os.pread(fd, _READ_AT_MOST, max(0, os.fstat(fd).st_size - _READ_AT_MOST))
-        finally:
-            os.close(fd)
-    except OSError:
-        return None
-    for line in reversed(data.split(b"\n")):
-        if not line.startswith(_TITLE):
-            continue
-        crc, _, body = line[len(_TITLE) :].partition(b" ")
-        if crc != b"%08x" % zlib.crc32(body):
-            continue
-        try:
-            content = json.loads(body)
-        except ValueError:
-            continue
-        return content if isinstance(content, dict) else None
-    return None
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        hand_over(folder)
-
-
-def _write(path: Path, data: bytes, flags: int, sync: bool) -> int:
-    """Write all of ``data`` and return the file's size after it."""
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags, 0o600)
-    try:
-        hand_over(path, fd)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        if sync:
-            os.fsync(fd)
-        return os.lseek(fd, 0, os.SEEK_CUR)
-    finally:
-        os.close(fd)
-
-
-def _sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

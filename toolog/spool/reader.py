@@ -92,9 +92,10 @@ class SpoolReader:
         keep: Callable[[int], bool] | None = None,
         sync: bool = False,
         on_damage: Callable[[str, int, int], None] | None = None,
+        cursor: Cursor | None = None,
     ) -> None:
         self.directory = Path(directory)
-        self.cursor = Cursor(self.directory, cursor_name)
+        self.cursor = cursor or Cursor(self.directory, cursor_name)
         self.keep = keep
         self.sync = sync
         self.on_damage = on_damage
@@ -202,9 +203,17 @@ class SpoolReader:
         keep = self._keep_in(frame.segment)
         return frame.offset >= self.passed(frame.segment) and (keep is None or keep(frame.levelno))
 
+    def wants(self, levelno: int) -> bool:
+        """Tell whether the sink wants records of a level, on the track that is read for."""
+        return (self.keep is None or self.keep(levelno)) and self.cursor.covers(levelno)
+
     def _keep_in(self, name: str) -> Callable[[int], bool] | None:
-        """Return which levels are wanted of a segment: all (None), if it is for this sink alone."""
-        return None if segment.addressee(name) else self.keep
+        """Return which levels are wanted of a segment: all (None), if it is for this sink alone. Of several
+        tracks each wants its own.
+        """
+        if not self.cursor.is_divided:
+            return None if segment.addressee(name) else self.keep
+        return self.cursor.covers if segment.addressee(name) else self.wants
 
     def hold(self) -> threading.RLock:
         """Return the lock that keeps this reader from reading and acknowledging meanwhile."""
@@ -231,7 +240,7 @@ class SpoolReader:
     def reload(self) -> None:
         """Read the cursor from the disk again: another process may have shipped since."""
         with self._lock:
-            self.cursor = Cursor(self.directory, self.cursor.sink)
+            self.cursor.reload()
             self._runs.clear()
             self._places.clear()
             self._listed_at = 0.0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from toolog.expiry.cluster import Cluster
+from toolog.expiry.cluster import Cluster, is_as_wanted
 from toolog.expiry.plan import DAY, Bounds, Change, Piece
 
 ROLLOVER = DAY
@@ -58,6 +59,22 @@ class Engine:
     def purge(self, stream: Stream, keep: float, now: float) -> Iterator[Piece]:
         """Do it, and yield what was done."""
         yield from ()
+
+
+def settle(what: str, found: Any, wanted: Any, carry_out: Callable[[], object]) -> Iterator[Change]:
+    """Yield the change that makes a setting what it should be, unless it is so."""
+    if not is_as_wanted(wanted, found):
+        yield Change("change" if found else "create", what, found, wanted, carry_out)
+
+
+def settle_index(
+    engine: str, index: str, found: str | None, wanted: str, carry_out: Callable[[str], object]
+) -> Iterator[Change]:
+    """Yield the change that brings a backing index under the right policy, unless it is; ``carry_out`` is
+    given the index.
+    """
+    what = f"{engine} policy of the index {index}"
+    yield from settle(what, found, wanted, lambda: carry_out(index))
 
 
 def span(keep: float) -> float:

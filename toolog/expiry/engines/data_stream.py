@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from toolog.expiry.cluster import is_as_wanted, write_time
-from toolog.expiry.engines.base import Engine, Stream
+from toolog.expiry.cluster import write_time
+from toolog.expiry.engines.base import Engine, Stream, settle
 from toolog.expiry.plan import DAY, Bounds, Change
 
 _AUTOMATIC = ((14 * DAY, DAY), (90 * DAY, 7 * DAY))
@@ -38,15 +38,12 @@ class DataStreamEngine(Engine):
             yield Change(
                 "create", f"data stream {stream.name}", None, {}, lambda: self.cluster.call("PUT", path)
             )
-        found = self._lifecycle(stream)
-        if not is_as_wanted(wanted, found):
-            yield Change(
-                "change" if found else "create",
-                f"lifecycle of the data stream {stream.name}",
-                found,
-                wanted,
-                lambda: self.cluster.call("PUT", f"{path}/_lifecycle", wanted),
-            )
+        yield from settle(
+            f"lifecycle of the data stream {stream.name}",
+            self._lifecycle(stream),
+            wanted,
+            lambda: self.cluster.call("PUT", f"{path}/_lifecycle", wanted),
+        )
 
     def withdrawal(self, stream: Stream) -> Iterator[Change]:
         """Yield a retention that the stream still has."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from toolog.expiry.cluster import is_as_wanted, write_time
-from toolog.expiry.engines.base import Engine, Stream, span
+from toolog.expiry.cluster import write_time
+from toolog.expiry.engines.base import Engine, Stream, settle, settle_index, span
 from toolog.expiry.plan import Change
 from toolog.sinks.search.names import template_name
 from toolog.sinks.search.template import make_template
@@ -32,27 +32,18 @@ class IlmEngine(Engine):
         """Yield the policy, the template and the indices that are not as they should be."""
         name = stream.name
         wanted = _policy(keep)
-        found = self._policy(name)
-        if not is_as_wanted(wanted, found):
-            yield Change(
-                "change" if found else "create",
-                f"ILM policy {name}",
-                found,
-                wanted,
-                lambda: self.cluster.call("PUT", f"/_ilm/policy/{name}", {"policy": wanted}),
-            )
+        yield from settle(
+            f"ILM policy {name}",
+            self._policy(name),
+            wanted,
+            lambda: self.cluster.call("PUT", f"/_ilm/policy/{name}", {"policy": wanted}),
+        )
         yield from self._template(stream)
         for index, setting in self._settings(stream).items():
-            if setting != name:
-                yield Change(
-                    "change",
-                    f"ILM policy of the index {index}",
-                    setting,
-                    name,
-                    lambda index=index: self.cluster.call(  # type: ignore[misc]
-                        "PUT", f"/{index}/_settings", {_SETTING: name}
-                    ),
-                )
+            yield from settle_index("ILM", index, setting, name, lambda index: self._put_under(index, name))
+
+    def _put_under(self, index: str, policy: str) -> object:
+        return self.cluster.call("PUT", f"/{index}/_settings", {_SETTING: policy})
 
     def _template(self, stream: Stream) -> Iterator[Change]:
         name = stream.name
@@ -68,15 +59,12 @@ class IlmEngine(Engine):
             "template": {**template, "settings": {**settings, "index": lifecycle}},
             "_meta": {**base.get("_meta", {}), **_META, "copy_of": above},
         }
-        found = self._index_template(name)
-        if not is_as_wanted(wanted, found):
-            yield Change(
-                "change" if found else "create",
-                f"index template {name}",
-                found,
-                wanted,
-                lambda: self.cluster.call("PUT", f"/_index_template/{name}", wanted),
-            )
+        yield from settle(
+            f"index template {name}",
+            self._index_template(name),
+            wanted,
+            lambda: self.cluster.call("PUT", f"/_index_template/{name}", wanted),
+        )
 
     def withdrawal(self, stream: Stream) -> Iterator[Change]:
         """Yield template, indices and policy that are still ours."""

@@ -7,11 +7,11 @@ a change they are given the new one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from toolog.expiry.cluster import is_as_wanted, write_time
-from toolog.expiry.engines.base import Engine, Stream, span
+from toolog.expiry.cluster import write_time
+from toolog.expiry.engines.base import Engine, Stream, settle, settle_index, span
 from toolog.expiry.plan import Change
 
 _PRIORITY = 300
@@ -31,36 +31,15 @@ class IsmEngine(Engine):
         found = self.cluster.get(f"/_plugins/_ism/policies/{name}")
         there = None if found is None else found.get("policy")
         managed = self.policies_of(stream)
-        if not is_as_wanted(wanted, there):
-            mine = [index for index, policy in managed.items() if policy == name]
-            yield Change(
-                "change" if found else "create",
-                f"ISM policy {name}",
-                there,
-                wanted,
-                lambda: self._write(name, wanted, found, mine),
-            )
+        mine = [index for index, policy in managed.items() if policy == name]
+        yield from settle(f"ISM policy {name}", there, wanted, lambda: self._write(name, wanted, found, mine))
         for index, policy in managed.items():
-            if policy is None:
-                yield Change(
-                    "create",
-                    f"ISM policy of the index {index}",
-                    None,
-                    name,
-                    lambda index=index: self.cluster.call(  # type: ignore[misc]
-                        "POST", f"/_plugins/_ism/add/{index}", {"policy_id": name}
-                    ),
-                )
-            elif policy != name:
-                yield Change(
-                    "change",
-                    f"ISM policy of the index {index}",
-                    policy,
-                    name,
-                    lambda index=index: self.cluster.call(  # type: ignore[misc]
-                        "POST", f"/_plugins/_ism/change_policy/{index}", {"policy_id": name}
-                    ),
-                )
+            yield from settle_index("ISM", index, policy, name, self._adder(name, policy))
+
+    def _adder(self, name: str, before: str | None) -> Callable[[str], object]:
+        """Return what puts an index under a policy that was under another one before, or under none."""
+        verb = "add" if before is None else "change_policy"
+        return lambda index: self.cluster.call("POST", f"/_plugins/_ism/{verb}/{index}", {"policy_id": name})
 
     def _write(
         self, name: str, policy: dict[str, Any], found: dict[str, Any] | None, managed: list[str]

@@ -17,7 +17,7 @@ from toolog.sinks.search.document import LEAF_BYTES, encode
 from toolog.sinks.search.install import Server, install_template, is_answered, look_at
 from toolog.sinks.search.isolation import MOST, send_apart
 from toolog.sinks.search.lanes import work_side_by_side
-from toolog.sinks.search.names import NAMESPACE, data_stream
+from toolog.sinks.search.names import NAMESPACE, data_stream, stream_pattern
 from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
 from toolog.sinks.search.outcome import Outcome
 from toolog.sinks.search.pace import Pace
@@ -78,12 +78,22 @@ class ElasticsearchSink:
         check_client(check_dialect(table["dialect"], where), where)
         self.options = SearchOptions.from_table(table, where)
         self.timeout = self.options.timeout
+        self._given = table
+        self._streams = stream_pattern(self.options.namespace)  # those that must have our mapping
         self.pace = Pace()
         self.pulse = Pulse()
         self._suspects = Suspects(where)
         self._wire: Wire | None = None
         self._bulk: Bulk | None = None
         self._open = False
+
+    def for_policy(self, policy: str) -> ElasticsearchSink:
+        """Return another sink like this one for the records of one policy: of the others' data streams it
+        neither knows nor wants to know anything.
+        """
+        made = type(self)(name=self.name, **self._given)
+        made._streams = data_stream(policy, self.options.namespace)
+        return made
 
     # -- the protocol of a sink ------------------------------------------------------------------------------
 
@@ -129,7 +139,7 @@ class ElasticsearchSink:
             server = self._find_server(self._wire)
             known = install_template(self._wire, server, self.options)
             # Each try would roll them over once more, where nobody knows which template makes the new index.
-            check_streams(self._wire, self.options, roll=known)
+            check_streams(self._wire, self.options, self._streams, roll=known)
         except SinkDenied:
             self._part()  # secrets are read again
             raise
@@ -213,7 +223,7 @@ class ElasticsearchSink:
         """Return what is wrong with the streams, or None when they have our mapping."""
         assert self._wire is not None
         try:
-            check_streams(self._wire, self.options, roll=False)
+            check_streams(self._wire, self.options, self._streams, roll=False)
         except SinkUnavailable as error:
             return error
         return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from toolog.counters import tell
 from toolog.errors import SinkDenied
-from toolog.sinks.search.names import stream_pattern, template_name
+from toolog.sinks.search.names import template_name
 from toolog.sinks.search.options import SearchOptions
 from toolog.sinks.search.refusals import RETRIED, reason_of, refusal
 from toolog.sinks.search.wire import Reply, Wire
@@ -23,14 +23,14 @@ _SHAPE = "*.mappings.dynamic,*.mappings.properties.input.type"
 _NO_RIGHT = (401, 403)
 
 
-def check_streams(wire: Wire, options: SearchOptions, *, roll: bool = True) -> None:
-    """Roll over the streams of our namespace that write with another mapping.
+def check_streams(wire: Wire, options: SearchOptions, pattern: str, *, roll: bool = True) -> None:
+    """Roll over those of our streams that write with another mapping; ``pattern``: which ones to look at.
 
     Without the right to look there is nothing to be known. Raises SinkDenied when one cannot be rolled over
     (or shall not: ``roll``), or has another mapping even then, and SinkUnavailable when the server cannot
     answer now.
     """
-    odd = _odd_streams(wire, options)
+    odd = _odd_streams(wire, options, pattern)
     for stream in odd if roll else ():
         reply = wire.request("POST", f"/{stream}/_rollover")
         if reply.status in _NO_RIGHT:
@@ -46,7 +46,7 @@ def check_streams(wire: Wire, options: SearchOptions, *, roll: bool = True) -> N
             f"{options.where}: the data stream {stream} had another mapping than ours, and was rolled over; "
             "what it holds stays",
         )
-    if odd and (left := _odd_streams(wire, options)):
+    if odd and (left := _odd_streams(wire, options, pattern)):
         raise SinkDenied(
             f"{options.where}: the data stream {left[0]} has another mapping than the index template "
             f"{template_name(options.namespace)}; roll it over, and see that no other template makes it"
@@ -66,12 +66,11 @@ def make_stream(wire: Wire, stream: str, options: SearchOptions) -> None:
             f"template {template_name(options.namespace)} is needed first: let somebody with "
             "manage_index_templates run toolog once"
         )
-    check_streams(wire, options, roll=False)
+    check_streams(wire, options, stream, roll=False)
 
 
-def _odd_streams(wire: Wire, options: SearchOptions) -> list[str]:
+def _odd_streams(wire: Wire, options: SearchOptions, pattern: str) -> list[str]:
     """Return the names of the streams whose newest index has another mapping than ours."""
-    pattern = stream_pattern(options.namespace)
     streams = _ask(wire, f"/_data_stream/{pattern}", options).get("data_streams")
     newest: dict[str, str] = {}
     for one in streams if isinstance(streams, list) else ():
