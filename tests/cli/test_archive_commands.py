@@ -108,7 +108,7 @@ def by_id(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     ("words", "hint"),
     [
         (("query", "--s3", "bucket/prefix"), "s3://bucket/prefix"),
-        (("query", "--s3", "s3://b-1/x", "--sql", "select 1"), "--s3 takes filters only"),
+        (("query", "--s3", "s3://b-1/x", "--sql", "select 1"), "other places take filters only"),
         (("query", "--s3", "s3://b-1/x", "--store", "y"), "two places"),
         (("query", "--s3", "s3://b-1/x", "--since", "soon"), "since"),
         (("cat", "s3:///x"), "names no bucket"),

@@ -201,6 +201,23 @@ def test_policies_may_change_between_two_starts(make: Make, before: dict[str, An
     assert numbers(plain) == Counter(range(200, 300))
 
 
+def test_damage_is_counted_once_for_a_sink(make: Make, tmp_path: Path) -> None:
+    """A damaged frame is one, however many tracks pass over it."""
+    sink = Places()
+    log, handler = make(sink, ship="none")
+    log_both(log, 0, 20)
+    handler.close()
+    (segment,) = (tmp_path / "spool").glob("*.seg")
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    segment.write_bytes(content)
+    counters.reset()
+    make(sink)
+    wait(lambda: len(sink.records) == 19)
+    assert flush(30)
+    assert stats()["damaged"] == {"places": 1}
+
+
 def test_records_in_memory_are_served_by_policy_too(make: Make) -> None:
     """While the disk fails, a closed place does not hold up what memory has for another."""
     sink = Places()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from toolog.errors import SerializationError
+from toolog.pipeline.answers import words_of
 from toolog.retention import Policies
 from toolog.serializers.base import COMPACT
 from toolog.serializers.compact import unfold
-from toolog.sinks.base import SinkRecord
+from toolog.sinks.base import Answer, SinkRecord
 from toolog.spool import Frame, addressee
 
 MOST_SEGMENTS = 64
@@ -61,6 +62,41 @@ class Batch:
         """Take a part out of what is open, of which these are stored."""
         self.open.remove(part)
         self.settled.update(stored)
+
+    def take_answer(self, part: list[int], answer: Answer) -> list[int]:
+        """Settle a part by what the sink answered; return what of it is to be tried again, which is the next
+        to be sent.
+        """
+        stored, retry = part, []
+        if answer.rejected or answer.retry:
+            ids = {index: self.records[index].record_id for index in part}
+            rejected = [index for index in part if ids[index] in answer.rejected]
+            retry = [index for index in part if ids[index] in answer.retry and index not in rejected]
+            out = {*rejected, *retry}
+            stored = [index for index in part if index not in out]
+            for index in rejected:
+                self.refuse(index, words_of(answer.rejected[ids[index]]), "rejected")
+        self.close(part, stored)
+        if retry:
+            self.open.insert(0, retry)
+        return retry
+
+    def isolate(self, part: list[int], reason: str, status: str, tries: int) -> bool:
+        """Halve a part that the sink breaks on; a record that is alone is refused after so many tries.
+
+        Returns whether the next try is for this record alone once more.
+        """
+        if len(part) > 1:
+            middle = len(part) // 2
+            self.open[0:1] = [part[:middle], part[middle:]]
+            return False
+        index = part[0]
+        self.broke[index] = self.broke.get(index, 0) + 1
+        if self.broke[index] < tries:
+            return True
+        self.refuse(index, reason, status)
+        self.close(part, [])
+        return False
 
     def refuse(self, index: int, reason: str, status: str) -> None:
         """Note that a record is settled as a dead letter."""

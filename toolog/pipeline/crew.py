@@ -204,12 +204,18 @@ class Crew:
 
     def _reader(self, name: str, cursor: Cursor) -> SpoolReader:
         route = self._options.policies.route
+        is_first = cursor.covers(-1)  # every track reads over the same damage
+
+        def note_damage(segment: str, frames: int, size: int) -> None:
+            if is_first:
+                count("damaged", frames, sink=name)
+
         return SpoolReader(
             self._options.directory,
             name,
             keep=lambda levelno: name in route(levelno),
             sync="power" in self._options.durability.values(),
-            on_damage=lambda segment, frames, size: count("damaged", frames, sink=name),
+            on_damage=note_damage,
             cursor=cursor,
         )
 

@@ -33,6 +33,7 @@ from toolog.pipeline.answers import read_answer, words_of
 from toolog.pipeline.batch import Batch, portions
 from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.dead_letters import DeadLetters
+from toolog.pipeline.gather import POLL, gather
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.source import Source
 from toolog.pipeline.thread import Loop
@@ -42,7 +43,6 @@ from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
 from toolog.spool import Frame
 
 _HURRIED_PAUSE = 0.2
-_POLL = 0.05
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
 _ALONE_TRIES = 3
 """How often a record that the sink breaks on is tried alone before it is a dead letter."""
@@ -196,7 +196,7 @@ class SinkRunner(Loop):
                 return
         if time.monotonic() >= self._purge_due:
             self._purge_now()
-        self.idle(_POLL)
+        self.idle(POLL)
 
     def _connect(self) -> bool:
         sink: Sink | None = None
@@ -223,41 +223,13 @@ class SinkRunner(Loop):
         return self._sink is not None
 
     def _gather(self, source: Source) -> list[Frame]:
-        """Return the frames of the next batch; waits for a full one at most ``max_age`` seconds.
-
-        A sink that planned something before a crash gets all of that, whatever the limits are now.
-        """
-        limits = self._delivery.batch
-        most = int(min(limits.max_bytes, self._most_in_hand))
-        frames = source.read(limits.max_records, most)
-        if not frames:
-            return frames
-        size = sum([len(frame.payload) for frame in frames])
-        full_at = time.monotonic() + min(limits.max_age, source.patience)
-        while len(frames) < limits.max_records and size < most and not (self.hurry or self.stopping):
-            rest = full_at - time.monotonic()
-            if rest <= 0 or self._must_go(source):
-                break
-            self.idle(min(rest, _POLL))
-            more = source.read(limits.max_records - len(frames), most - size)
-            size += sum([len(frame.payload) for frame in more])
-            frames += more
+        """Return the frames of the next batch."""
+        others = [other for other in self._sources if other is not source]
         goes_on = getattr(self._sink, "goes_on", None)
-        while goes_on is not None and goes_on(frames[-1].segment, frames[-1].seq):
-            more = source.read(limits.max_records, most)
-            if not more:
-                break
-            frames += more
-        progress.note_read(self.sink_name, len(frames))
+        frames = gather(source, others, self._delivery.batch, self._most_in_hand, goes_on, self)
+        if frames:
+            progress.note_read(self.sink_name, len(frames))
         return frames
-
-    def _must_go(self, source: Source) -> bool:
-        """Whether a batch may not wait for more: it is recalled, or holds up the disk or what memory has."""
-        return (
-            self.recalled
-            or source.in_hand() >= self._most_in_hand
-            or any(other.urgent() for other in self._sources if other is not source)
-        )
 
     # -- delivery
 
@@ -387,40 +359,21 @@ class SinkRunner(Loop):
             )
 
     def _settle(self, batch: Batch, part: list[int], answer: Answer, again: int) -> None:
-        stored, retry = part, []
-        if answer.rejected or answer.retry:
-            ids = {index: batch.records[index].record_id for index in part}
-            rejected = [index for index in part if ids[index] in answer.rejected]
-            retry = [index for index in part if ids[index] in answer.retry and index not in rejected]
-            out = {*rejected, *retry}
-            stored = [index for index in part if index not in out]
-            for index in rejected:
-                batch.refuse(index, words_of(answer.rejected[ids[index]]), "rejected")
+        retry = batch.take_answer(part, answer)
         again = max(again, answer.again)
         if again:
             count("delivered_again", again, sink=self.sink_name)
-        batch.close(part, stored)
         if len(retry) < len(part):  # a sink that asks for all of them again has not answered yet
             self.breaker.answered()
         if retry:
-            batch.open.insert(0, retry)
             self.breaker.failed("retry", why=words_of(answer.reason))
             self.leave()
             self._pause()
 
     def _isolate(self, batch: Batch, part: list[int], reason: str, status: str, *, tries: int) -> None:
-        if len(part) > 1:
-            middle = len(part) // 2
-            batch.open[0:1] = [part[:middle], part[middle:]]
-            return
-        index = part[0]
-        batch.broke[index] = batch.broke.get(index, 0) + 1
-        if batch.broke[index] < tries:
+        if batch.isolate(part, reason, status, tries):
             self.leave()
             self._pause(short=True)
-            return
-        batch.refuse(index, reason, status)
-        batch.close(part, [])
 
     def _bury(self, batch: Batch, number: int, *, once: bool) -> None:
         """Write the dead letters among the first so many records of a batch; what cannot be kept is lost.
