@@ -32,3 +32,13 @@ def count_faults(how: str) -> int:
 def test_a_batch_gets_the_memory_of_the_one_before() -> None:
     """Batches of some megabytes one after the other have the same memory, which is not had anew each time."""
     assert count_faults("keep") < count_faults("leave") / 4
+
+
+def test_where_memory_is_short() -> None:
+    """A process that may not have so much memory goes on without."""
+    code = (
+        "import resource; from toolog.sinks.heap import keep_freed_memory;"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), -1)); keep_freed_memory()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
