@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_benchmark_scores_labelled_cases(tmp_path: Path) -> None:
-    """Of each masker that is there a line tells recall, false positives and cost; a miss lowers the recall."""
+    """Of each masker that is there a line tells recall, false positives and cost."""
     cases = [
         making.hiding("found", {"password": "Zq9-made"}, "Zq9-made"),
         making.hiding("no rule can know it", {"t": "it is Zq9-made"}, "Zq9-made"),
