@@ -152,6 +152,13 @@ def beside(seed: int) -> Iterable[Any]:
             {"name": left + chance.choice(KEYS) + right, "value": "Zq9-inv1"},
             text + chance.choice(SNIPPETS),
             {text: chance.choice(SNIPPETS)},
+            f"id,{chance.choice(KEYS)}{right}\n1,Zq9-inv1\n",
+            f"{chance.choice(KEYS)}_hash;id\nZq9-inv1;1",
+            f"|a|{chance.choice(KEYS)} (old)|\n|--|--|\n|1|Zq9-inv1|",
+            f"| {chance.choice(KEYS)}{right} | Zq9-inv1 |",
+            f"INSERT INTO t (a, {chance.choice(KEYS)}) VALUES (1, 'Zq9-inv1')",
+            f'<a name="{chance.choice(KEYS)}"{right} value="Zq9-inv1">',
+            f"%22{chance.choice(KEYS)}%22%3A%22Zq9-inv1%22",
         ))  # fmt: skip
 
 

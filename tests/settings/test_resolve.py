@@ -28,6 +28,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "durability": ('{"INFO": "memory", "ERROR": "process"}', {20: "memory", 40: "process"}),
     "duration": ("3 min", 180.0),
     "flag": ("yes", True),
+    "key": ("a made key", "a made key"),
     "level": ("WARNING", 30),
     "levels": ('{"log": "DEBUG"}', {"log": "DEBUG"}),
     "names": ("a.b, c", ("a.b", "c")),

@@ -22,7 +22,8 @@ class Secret(NamedTuple):
     def __repr__(self) -> str:
         return f"Secret({self.label!r}, ...)"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class Secrets:

@@ -95,9 +95,10 @@ _RIGHT = (
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
-    # in the head of a table
-    r"|[A-Z0-9_.]*[\\'\"`]*(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]"
-    r"|[A-Z0-9_.]*[\\'\"`]*(?:\\+[nr]|[\r\n]))"
+    # in the head of a table, or beside its value in a row (`tables` reads no other names)
+    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*\|"
+    r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
+    r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|\\+[nr]|[\r\n]))"
 )
 
 

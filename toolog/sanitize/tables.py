@@ -19,7 +19,10 @@ Judge = Callable[[str], Verdict | None]
 _LINE = re.compile(r"[^\r\n]*+")
 _BREAK = re.compile(r"\r?\n|\r")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
-_NAME = re.compile(r"[ \t]*[\"'`*]*([^\W\d][\w .#()/-]{0,60})[\"'`*]*[ \t]*")
+#: What may be a name in a cell; the scan relies on it (`prefilter._RIGHT`).
+_WORD = r"[^\W\d][\w.$-]{0,60}"
+_NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
+_FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
@@ -74,8 +77,22 @@ def _sign(text: str, start: int, end: int) -> str:
     return ""
 
 
+def _name(text: str, low: int, high: int) -> re.Match[str] | None:
+    """Answer the name that a cell of a Markdown table holds between blanks, or None when it holds none."""
+    while low < high and text[low] == " ":
+        low += 1
+    while high > low and text[high - 1] == " ":
+        high -= 1
+    return _NAME.fullmatch(text, low, high)
+
+
 def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
-    """Answer where the cells of a line stand, without the blanks and quotes around them."""
+    """Answer where the values in the cells of a line stand, without the blanks and quotes around them."""
+    return [_bare(text, *cell) for cell in _raw(text, start, end, sign)]
+
+
+def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
+    """Answer where the cells of a line stand."""
     if text.count(sign, start, end) > _MOST_COLUMNS:
         return []
     cells = []
@@ -92,7 +109,7 @@ def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
     if sign == "|":  # the signs at both ends are no cells
         cells = [cell for place, cell in enumerate(cells)
                  if 0 < place < len(cells) - 1 or text[slice(*cell)].strip()]  # fmt: skip
-    return [_bare(text, *cell) for cell in cells]
+    return cells
 
 
 def _bare(text: str, low: int, high: int) -> tuple[int, int]:
@@ -105,27 +122,28 @@ def _bare(text: str, low: int, high: int) -> tuple[int, int]:
 
 def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verdict | None]:
     """Answer the verdicts on the names in the head of a table; an empty list when it is none, or harmless."""
-    cells = _cells(text, start, end, sign)
+    cells = _raw(text, start, end, sign)
     if len(cells) < 2:
         return []
     marks = []
     for low, high in cells:
-        name = _NAME.fullmatch(text, low, high)
-        if name is None or (sign != "|" and " " in name.group(1).strip()):
+        name = _name(text, low, high) if sign == "|" else _FIELD.fullmatch(text, low, high)
+        if name is None:
             return []
-        marks.append(judge(name.group(1).strip()))
+        marks.append(judge(name.group(1)))
     return marks if any(marks) else []
 
 
 def _row(text: str, start: int, end: int, judge: Judge) -> Iterator[Span]:
     """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be
     there."""
-    cells = _cells(text, start, end, "|")
+    cells = _raw(text, start, end, "|")
     if len(cells) < 2 or len(cells) > 4:
         return
-    for (low, high), (first, last) in pairwise(cells):
-        name = _NAME.fullmatch(text, low, high)
-        mark = judge(name.group(1).strip()) if name else None
+    for (low, high), beside in pairwise(cells):
+        name = _name(text, low, high)
+        mark = judge(name.group(1)) if name else None
+        first, last = _bare(text, *beside)
         value = text[first:last]
         if mark is not None and _shows(value, mark) and not value.isalpha() and " " not in value:
             yield first, last, mark[0]
