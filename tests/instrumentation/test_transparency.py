@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import doctest
+import functools
 import inspect
 import json
 import pickle
@@ -397,3 +398,50 @@ def test_a_context_manager_around_a_failing_tool(seen: Collector, weather: Modul
     error = caught.value
     assert (error.args, error.__context__, error.__cause__) == (("Rome",), None, None)
     assert names(seen) == ["fail", "fail"]
+
+
+class Loud:
+    """An object whose repr calls one of its own tools."""
+
+    shown = 0
+
+    def run(self, value: Any = None) -> int:
+        return 1
+
+    def name(self) -> str:
+        return "loud"
+
+    def __repr__(self) -> str:
+        Loud.shown += 1
+        return self.name()
+
+
+def test_nothing_is_printed_on_the_way(seen: Collector) -> None:
+    """`repr` of a bound method is the repr of its object: no argument is ever asked for it, however deep it
+    stands, so no tool is called that the application did not call."""
+    instrument(Loud)
+    loud = Loud()
+    for value in (loud, loud.name, functools.partial(loud.name), [loud.name, {"a": loud.name}]):
+        loud.run(value)
+    assert names(seen) == ["Loud.run"] * 4
+    assert Loud.shown == 0
+
+
+class Unsigned:
+    """A method whose signature cannot be read."""
+
+    def run(self, a: int, b: int = 2) -> int:
+        return a
+
+
+Unsigned.run.__signature__ = "none"  # type: ignore[attr-defined]
+
+
+def test_a_function_without_a_signature_is_recorded_by_position(seen: Collector) -> None:
+    """Where `inspect.signature` raises, the arguments are recorded as they came."""
+    with pytest.raises(TypeError):
+        inspect.signature(Unsigned.run)
+    instrument(Unsigned)
+    assert Unsigned().run(3, b=4) == 3
+    (record,) = calls(seen)
+    assert record["input"] == {"args": [3], "kwargs": {"b": 4}}
