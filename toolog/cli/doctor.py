@@ -18,7 +18,7 @@ from toolog.levels import ROOT, set_level
 from toolog.sinks import lines
 
 if TYPE_CHECKING:
-    from toolog.instrumentation.doctor import Finding
+    from toolog.instrumentation.silence import Finding
     from toolog.sinks.lines import Line
 
 _STYLES = {"ok": ("good", "+"), "note": ("dim", "-"), "problem": ("bad", "!")}
@@ -70,7 +70,7 @@ def _configured_tools() -> tuple[str, ...]:
 
 
 def _environment() -> Iterator[Finding]:
-    from toolog.instrumentation.doctor import Finding
+    from toolog.instrumentation.silence import Finding
 
     version = metadata.version
     text = f"toolog {version('toolog')}, wrapt {version('wrapt')}, Python {platform.python_version()}"
@@ -79,7 +79,7 @@ def _environment() -> Iterator[Finding]:
 
 def _configuration() -> Iterator[Finding]:
     """Yield whether the configuration can be used, and whether what it writes to can be written."""
-    from toolog.instrumentation.doctor import Finding
+    from toolog.instrumentation.silence import Finding
 
     try:
         from toolog.profiles import dict_config
@@ -109,7 +109,7 @@ def _configuration() -> Iterator[Finding]:
 def _store_of_another(path: Path) -> Iterator[Finding]:
     """Yield why a store that is there cannot be used: it is a newer toolog's, or no store at all."""
     from toolog import store
-    from toolog.instrumentation.doctor import Finding
+    from toolog.instrumentation.silence import Finding
 
     if path.is_file() and os.access(path, os.R_OK):
         try:
@@ -127,7 +127,7 @@ def _few(found: list[Finding]) -> Iterator[Finding]:
             yield finding
     for cause, count in seen.items():
         if count > _SHOWN and any(finding.kind == "note" and finding.cause == cause for finding in found):
-            from toolog.instrumentation.doctor import Finding
+            from toolog.instrumentation.silence import Finding
 
             yield Finding("note", cause, cause, f"{count - _SHOWN} more; --all shows them")
 
