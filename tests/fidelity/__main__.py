@@ -82,6 +82,8 @@ def _compare_mode(
         wrong.append(f"{number} times contained: {reason}")
     if watched.facts.get("faults"):
         wrong.append(f"{watched.facts['faults']} records not valid: {watched.facts['fault']}")
+    if not plain.outcomes or plain.ending:
+        wrong.append(f"the plain run did not end well: {plain.ending or 'no test ran'}")
     if not watched.facts.get("wrapped") and not watched.ending:
         wrong.append("nothing was wrapped")
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import doctest
+import functools
 import inspect
 import json
 import pickle
@@ -397,3 +398,107 @@ def test_a_context_manager_around_a_failing_tool(seen: Collector, weather: Modul
     error = caught.value
     assert (error.args, error.__context__, error.__cause__) == (("Rome",), None, None)
     assert names(seen) == ["fail", "fail"]
+
+
+class Loud:
+    """An object whose repr calls one of its own tools."""
+
+    shown = 0
+
+    def run(self, value: Any = None) -> int:
+        return 1
+
+    def name(self) -> str:
+        return "loud"
+
+    def __repr__(self) -> str:
+        Loud.shown += 1
+        return self.name()
+
+
+def test_nothing_is_printed_on_the_way(seen: Collector) -> None:
+    """`repr` of a bound method is the repr of its object: no argument is ever asked for it, however deep it
+    stands, so no tool is called that the application did not call."""
+    instrument(Loud)
+    loud = Loud()
+    for value in (loud, loud.name, functools.partial(loud.name), [loud.name, {"a": loud.name}]):
+        loud.run(value)
+    assert names(seen) == ["Loud.run"] * 4
+    assert Loud.shown == 0
+
+
+class Unsigned:
+    """A method whose signature cannot be read."""
+
+    def run(self, a: int, b: int = 2) -> int:
+        return a
+
+
+Unsigned.run.__signature__ = "none"  # type: ignore[attr-defined]
+
+
+def test_a_function_without_a_signature_is_recorded_by_position(seen: Collector) -> None:
+    """Where `inspect.signature` raises, the arguments are recorded as they came."""
+    with pytest.raises((TypeError, ValueError)):
+        inspect.signature(Unsigned.run)
+    instrument(Unsigned)
+    assert Unsigned().run(3, b=4) == 3
+    (record,) = calls(seen)
+    assert record["input"] == {"args": [3], "kwargs": {"b": 4}}
+
+
+def test_annotations_survive_a_look_at_the_types(seen: Collector, weather: ModuleType) -> None:
+    """Whoever asks our own classes for their annotations (linters, serializers, Python 3.13 itself) hides
+    those of no tool."""
+    instrument(weather)
+    source = weather.Source()
+    for tool in (weather.forecast, weather.Base.run, source.run, weather.Base.__dict__["run"]):
+        assert type(tool).__annotations__ is not None
+        inspect.get_annotations(type(tool))
+        assert list(tool.__annotations__)[-1] == "return"
+        assert "return" in inspect.get_annotations(tool)
+    weather.forecast.__annotations__ = {"return": bool}
+    assert weather.forecast.__wrapped__.__annotations__ == {"return": bool}
+
+
+MAKERS = {
+    "__init__.py": """
+        import collections, inspect, sys
+
+        def make_class(name):
+            made = type(name, (), {})
+            made.__module__ = sys._getframe(1).f_globals["__name__"]
+            return made
+
+        def caller():
+            return inspect.stack()[1].function
+
+        def back():
+            return inspect.currentframe().f_back.f_code.co_name
+
+        def own():
+            return inspect.currentframe().f_code.co_name
+
+        class Maker:
+            def make(self, name): return make_class(name)
+            def frame(self): return sys._getframe(1).f_code.co_name
+    """,
+}
+
+
+def test_what_looks_at_its_callers_frame_is_left_alone(seen: Collector, tmp_path: Path) -> None:
+    """A function that takes its caller from the stack (to give a class its module, say) is skipped with the
+    reason, so it finds its caller; who asks for it by `tools=` has it recorded."""
+    with package(tmp_path, "makerpkg", MAKERS) as makers:
+        made = instrument(makers, nested=True)
+        assert made.wrapped == ["own", "Maker.make"]
+        assert {reason.partition(",")[0] for _, reason in made.skipped} == {"looks at its caller's frame"}
+        me = "test_what_looks_at_its_callers_frame_is_left_alone"
+        assert makers.make_class("Made").__module__ == __name__
+        assert (makers.caller(), makers.back(), makers.Maker().frame()) == (me, me, me)
+        assert (makers.own(), makers.Maker().make("Made").__module__) == ("own", "makerpkg")
+        assert names(seen) == ["own", "Maker.make"]
+        made.undo()
+        with instrument(makers, tools="make_class"):
+            makers.make_class("Made")
+        assert names(seen) == ["make_class"]

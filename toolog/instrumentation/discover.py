@@ -32,6 +32,7 @@ from toolog.instrumentation.kinds import (
     is_class,
     is_public,
     kind_of,
+    looks_at_caller,
     module_of,
     module_vars,
     mro,
@@ -144,7 +145,7 @@ def find_in_module(
                 found.skip(f"{title}.{attribute}", f"defined by {home}, not by {package}")
             continue
         seen.add(id(value))
-        why = choice.why_not(attribute)
+        why = choice.why_not(attribute) or _why_not_framed(kind, choice)
         if why is not None:
             if why != "private":
                 found.skip(f"{title}.{attribute}", why)
@@ -174,6 +175,13 @@ def _framework_tools(value: Any) -> Iterator[Any]:
 
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None), FunctionType, ModuleType, MethodType})
+
+
+def _why_not_framed(kind: Kind, choice: Choice) -> str | None:
+    """Return why a callable is better left alone although it is a tool, unless ``tools=`` asks for it."""
+    if choice.tools is None and looks_at_caller(kind.function):
+        return "looks at its caller's frame, and would find ours; tools= wraps it all the same"
+    return None
 
 
 def _look_beside(
@@ -280,7 +288,7 @@ def find_in_class(
             _note_method(raw, path, attribute, found)
             continue
         own, shown = f"{cls.__name__}.{attribute}", f"{holder.__name__}.{attribute}"
-        why = choice.why_not(own, shown)
+        why = choice.why_not(own, shown) or _why_not_framed(kind, choice)
         if why is not None:
             if why != "private":
                 found.skip(f"{path}.{attribute}", why)

@@ -253,6 +253,11 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
         yield Finding(
             "problem", "nothing found", target.label, "holds no tools", "name the module that defines them"
         )
+    if found_tools.tools and target.kind == "module":
+        yield Finding(
+            "note", "nested", target.label, "its outermost calls would be records, what it calls itself not",
+            f"toolog.instrument({target.label}, nested=True) records those, too",
+        )  # fmt: skip
     done = [tool.name for tool in found_tools.tools if _is_done(tool)]
     todo = [tool.name for tool in found_tools.tools if not _is_done(tool)]
     if done:
@@ -265,11 +270,6 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
             f"{len(todo)} tools are not instrumented: {few(todo)}",
             "toolog.instrument would record their calls",
         )
-    if found_tools.tools and target.kind == "module":
-        yield Finding(
-            "note", "nested", target.label, "its outermost calls would be records, what it calls itself not",
-            f"toolog.instrument({target.label}, nested=True) records those, too",
-        )  # fmt: skip
     yield from _skipped(found_tools.skipped)
 
 

@@ -24,6 +24,21 @@ _bind = FunctionWrapper.__get__
 _LruCache = type(lru_cache(lambda: None))
 
 
+class _Annotations(dict[str, Any]):
+    """The annotations of what is wrapped, and, as a dict, those of our own class: none.
+
+    wrapt answers ``__annotations__`` by a descriptor of its base class; but whoever asks one of our classes
+    for its own makes Python put an empty dict into that class's namespace, which would hide the descriptor
+    from then on. So each class has this, a descriptor that is a dict.
+    """
+
+    def __get__(self, wrapper: Any, owner: type) -> Any:
+        return self if wrapper is None else wrapper.__wrapped__.__annotations__
+
+    def __set__(self, wrapper: Any, value: Any) -> None:
+        wrapper.__wrapped__.__annotations__ = value
+
+
 class _Methods(type(BoundFunctionWrapper)):  # type: ignore[misc]
     """The type of `BoundToolWrapper`: called with a function and an object it makes a method of them.
 
@@ -41,6 +56,7 @@ class BoundToolWrapper(BoundFunctionWrapper, metaclass=_Methods):  # type: ignor
     """A wrapped tool bound to an object or a class, or taken from its class (then not bound)."""
 
     __slots__ = ()
+    __annotations__ = _Annotations()
 
     @property
     def __toolog__(self) -> Any:
@@ -86,6 +102,7 @@ class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
     once the wrapper is undone; ``attribute`` the name in the namespace.
     """
 
+    __annotations__ = _Annotations()
     __bound_function_wrapper__ = staticmethod(_make_bound)  # type: ignore[assignment]
 
     def __init__(
@@ -155,6 +172,8 @@ class MethodWrapper(ToolWrapper):
     Called as it is, past its binding, its first argument is the object: ``vars(cls)["run"](obj, 3)``, and
     what ``@classmethod`` does from Python 3.13 on.
     """
+
+    __annotations__ = _Annotations()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
         mark = self._self_mark
