@@ -6,7 +6,7 @@
 An environment is a file in ``environments/``: requirements as pip takes them, and a comment
 ``# requires: packages`` that names the root packages whose tests must not be skipped. It lies in
 ``TOOLOG_FRAMEWORKS_CACHE`` (by default ``~/.cache/toolog-frameworks``) under its name and a hash of what it
-installs, so a change makes a new one. The repository itself is not installed in it, but found by pytest.
+installs, so a change makes a new one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def requirements(name: str) -> list[str]:
 def make(name: str) -> Path:
     """Return the Python of an environment, making it when it is not in the cache."""
     wanted = requirements(name)
-    digest = hashlib.sha256("\n".join([sys.version, *wanted]).encode()).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join([sys.version, str(ROOT), *wanted]).encode()).hexdigest()[:12]
     cache = Path(os.environ.get("TOOLOG_FRAMEWORKS_CACHE") or Path.home() / ".cache" / "toolog-frameworks")
     folder = cache / f"{name}-{digest}"
     python = folder / "bin" / "python"
@@ -59,6 +59,7 @@ def make(name: str) -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *wanted], check=True)
+    subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True)
     (folder / "ready").touch()
     return python
 

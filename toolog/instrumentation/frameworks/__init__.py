@@ -21,8 +21,8 @@ from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.kinds import class_vars, is_class, mro, root_package
 
 MODULES = (
-    "agno", "anthropic", "autogen", "haystack", "langchain", "llama_index", "llm", "mcp", "openai_agents",
-    "pydantic_ai", "smolagents",
+    "agno", "anthropic", "autogen", "fastmcp", "haystack", "langchain", "llama_index", "llm", "mcp",
+    "openai_agents", "pydantic_ai", "smolagents",
 )  # fmt: skip
 """The modules of this package that hold a table."""
 

@@ -75,7 +75,7 @@ def _judge(result: Any) -> str | None:
 
 
 def _refused(_: Any, given: Given, answer: Any) -> Iterable[Request]:
-    """Give the request that an agent answered itself: there is no such tool, or the arguments are no JSON."""
+    """Give the request that an agent answered itself: no such tool, or arguments that are no JSON."""
     call, result = answer
     if not result.is_error:
         return

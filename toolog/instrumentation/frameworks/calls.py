@@ -72,8 +72,8 @@ class FrameworkCall(Call):
         self.entry = entry
         self.request = request
         self.function = unwrap_function(request.function)
-        self.entered: set[tuple[int, str]] = set()
-        self.opener: tuple[int, str] | None = None
+        self.entered: set[tuple[int, str, str]] = set()
+        self.opener: tuple[int, str, str] | None = None
         self.tries: list[dict[str, Any]] = []
         self.tried = (0, 0)
         # Never None: the short ways of recording are for calls that need no judgement.

@@ -6,11 +6,12 @@ As with every wrapper of ours: the very same result and exception pass through, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import iscoroutinefunction, signature
 from threading import get_ident
 from time import perf_counter_ns, time_ns
-from types import CoroutineType
+from types import CoroutineType, FunctionType
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from toolog.arguments import Arguments
 from toolog.context import attach, carrier, current, pop, push
@@ -53,7 +54,9 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
         return _make_refusal(claims, entry, arguments)
     if entry.role == "after":
         return _make_after(claims, entry, arguments)
-    key = (place, attribute)
+    if entry.role == "made":
+        return _make_made(claims, entry, place, attribute)
+    key = (place, attribute, claims.adapter.name)
 
     def toolog_layer(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         call: FrameworkCall | None = None
@@ -82,7 +85,7 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
 
 
 def _meet(
-    claims: Claims, entry: Entry, request: Request, key: tuple[int, str]
+    claims: Claims, entry: Entry, request: Request, key: tuple[int, str, str]
 ) -> tuple[FrameworkCall | None, bool]:
     """Find the call that a layer speaks of, or open one (True). None: nothing is to be done here."""
     scope = current.get()
@@ -94,14 +97,15 @@ def _meet(
     if sender is not None and (call is None or _sender(call.request) != sender):
         call = _other_side(sender, request)  # what is current here is not what the request came from
     if call is not None:
+        same_family = claims.adapter.family == call.adapter.family
         if call.over and call.is_same(request):
             call.retry()
-        if not call.claimed and call.is_same(request):
+        if not call.claimed and (call.is_same(request) or (entry.delegates and same_family)):
             if entry.is_body or claims.adapter.family != call.adapter.family:
                 call.entered.add(key)
                 call.enter(request)
                 return call, False
-            if key != call.opener:
+            if key != call.opener or call.request.has_body:
                 call.entered.add(key)
                 call.merge(request)
                 return call, False
@@ -127,7 +131,7 @@ def _other_side(sender: str, request: Request) -> FrameworkCall | None:
 
 
 def _open(
-    adapter: Adapter, entry: Entry, request: Request, called: str, key: tuple[int, str]
+    adapter: Adapter, entry: Entry, request: Request, called: str, key: tuple[int, str, str]
 ) -> tuple[FrameworkCall | None, bool]:
     plan = plan_of(adapter, request, called)
     if not wanted(plan):
@@ -155,7 +159,7 @@ def _refuse(claims: Claims, entry: Entry, request: Request) -> None:
     called = None if scope is not None and scope.muted == get_ident() else claims.called(request)
     if called is None:
         return
-    call, _ = _open(claims.adapter, entry, request, called, (0, ""))
+    call, _ = _open(claims.adapter, entry, request, called, (0, "", ""))
     if call is None:
         return
     call.refused = request.status or ("validation_error" if request.known else "unknown_tool")
@@ -199,6 +203,8 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
         try:
             if type(result) in LAZY:
                 return follow(call, result)
+            if issubclass(type(result), CoroutineProxy):  # of a layer at the same place, by another table
+                return CoroutineProxy(call, result)
             succeed(call, result, duration)
         except Exception as trouble:
             contain("adapter", trouble)
@@ -223,7 +229,7 @@ def _run_inside(
         except BaseException as error:
             proxy.raised(call, error, entry)
             raise
-        if type(result) is CoroutineType:
+        if type(result) is CoroutineType or issubclass(type(result), CoroutineProxy):
             return proxy(call, result, entry)
         return proxy.returned(call, result, entry)
     finally:
@@ -251,6 +257,8 @@ class InsideProxy(CoroutineProxy):
         """Tell the call what the layer raised."""
         if isinstance(error, Exception):
             call.note_error(entry.behind(error))
+            if entry.meaning is not None and call.verdict is None:
+                call.verdict = entry.meaning(error)
 
     def _toolog_begin(self) -> Any:
         scope = current.get()
@@ -300,7 +308,9 @@ def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper
             for request in requests:
                 request.known = False
                 called = claims.called(request)
-                call = None if called is None else _open(claims.adapter, entry, request, called, (0, ""))[0]
+                call = (
+                    None if called is None else _open(claims.adapter, entry, request, called, (0, "", ""))[0]
+                )
                 if call is not None:
                     refused.append(call)
         except Exception as trouble:
@@ -359,6 +369,49 @@ def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
         return result
 
     return toolog_after
+
+
+def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrapper:
+    body = Entry(place=entry.place, role="body", read=entry.read, own=entry.own, opens=False)
+    known: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
+
+    def toolog_made(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        made = wrapped(*args, **kwargs)
+        try:
+            if current_call() is None or type(made) is not FunctionType:
+                return made
+            stand_in = known.get(made)
+            if stand_in is None:  # one for each, since frameworks remember what they worked out of a function
+                layer = make_layer(claims, body, Arguments(signature(made)), place, attribute)
+                stand_in = known[made] = _stand_in(made, layer)
+            return stand_in
+        except Exception as trouble:
+            contain("adapter", trouble)
+            return made
+
+    return toolog_made
+
+
+def _stand_in(function: FunctionType, layer: Wrapper) -> Callable[..., Any]:
+    """Return a function like another in all that it says of itself, which runs it through a layer."""
+    stand_in: Any
+    if iscoroutinefunction(function):
+
+        async def toolog_stand_in(*args: Any, **kwargs: Any) -> Any:
+            return await layer(function, None, args, kwargs)
+
+        stand_in = toolog_stand_in
+    else:
+
+        def toolog_plain_stand_in(*args: Any, **kwargs: Any) -> Any:
+            return layer(function, None, args, kwargs)
+
+        stand_in = toolog_plain_stand_in
+    stand_in.__dict__.update(function.__dict__)
+    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+        setattr(stand_in, name, getattr(function, name))
+    stand_in.__signature__ = signature(function)
+    return stand_in  # type: ignore[no-any-return]
 
 
 def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Callable[[Any], Wrapper]:

@@ -40,12 +40,10 @@ def judge(result: Any) -> str | None:
     """Return the text of a result that says it is an error (``isError``)."""
     if type(result).__name__ == "ErrorData":
         return str(result.message)
-    if isinstance(result, dict):  # as it goes over the wire
-        failed, content = result.get("isError"), result.get("content")
-    else:
-        result = getattr(result, "root", result)
-        failed = getattr(result, "isError", None) or getattr(result, "is_error", None)
-        content = getattr(result, "content", None)
+    result = getattr(result, "root", result)
+    # read past the model, whose old names warn
+    held = result if isinstance(result, dict) else object_vars(result) or {}
+    failed, content = held.get("isError", held.get("is_error")), held.get("content")
     if failed is not True:
         return None
     parts = [part if isinstance(part, dict) else object_vars(part) or {} for part in content or ()]

@@ -12,6 +12,8 @@ and how to read the facts there as a `Request`:
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
               the function with our wrapper around it.
+    made      where the framework makes, inside a call, the function that it is going to run: what it gives
+              is run as a body.
     refuse    where the framework will find that the model asked for a tool that it has not, and makes no
               request of that: its arguments tell.
     after     what answered requests without calling a tool (there is none of that name): its result tells.
@@ -115,7 +117,7 @@ class Entry:
 
     place: ``"package.module:Class.method"`` or ``"package.module:function"``. Methods of the same name in
         subclasses are entries, too.
-    role: ``request``, ``body``, ``field``, ``note``, ``refuse`` or ``after``.
+    role: ``request``, ``body``, ``field``, ``made``, ``note``, ``refuse`` or ``after``.
     read: needed for a request, a body and a field (whose arguments are given as ``args`` and ``kwargs``).
     judge: when a result that came back is a failure all the same.
     meaning: what an exception means as event and status, where its type does not tell.
@@ -123,6 +125,7 @@ class Entry:
         inside another, says that what it returns holds the tool's own.
     own: gives what the tool itself raised, behind an exception that this layer raises (default: that).
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
+    delegates: for a request that the framework makes of another one, under another name (a mounted server).
     send: for a request that goes over a wire.
     note, after: for the roles of those names.
     refuse: for the role ``refuse``: gives the calls that will be refused.
@@ -140,6 +143,7 @@ class Entry:
     refuse: Callable[[Any, Given], list[Request]] | None = None
     own: Callable[[BaseException], BaseException] | None = None
     opens: bool = True
+    delegates: bool = False
 
     @property
     def is_body(self) -> bool:

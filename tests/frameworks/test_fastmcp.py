@@ -1,0 +1,116 @@
+"""FastMCP 3 and 4: its server's tools called by its own client, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
+
+need("fastmcp")
+
+from fastmcp import Client, Context, FastMCP  # noqa: E402
+from fastmcp.tools import Tool  # noqa: E402
+
+
+class TestFastmcp(Contract):
+    framework = "fastmcp"
+    keeps_call_id = False
+
+    def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
+        return Tool.from_function(function, **options)
+
+    def make_server(self, made: Sequence[Any]) -> Any:
+        server: Any = FastMCP("tests")
+        for one in made:
+            server.add_tool(one)
+        return server
+
+    def run_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        return asyncio.run(self.run_agent_async(made, turns))
+
+    async def run_agent_async(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        return await self.ask(self.make_server(made), turns)
+
+    async def ask(self, server: Any, turns: Sequence[Turn]) -> Transcript:
+        """Call the server's tools and return what the model is told."""
+        transcript = []
+        async with Client(server) as client:
+            for turn in turns:
+                asked = [client.call_tool_mcp(ask.name, ask.arguments) for ask in turn]
+                transcript += [
+                    result.model_dump_json(by_alias=True) for result in await asyncio.gather(*asked)
+                ]
+        return transcript
+
+    def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(asyncio.run(tool.run(arguments))))
+        thread.start()
+        thread.join()
+        return found[0].structured_content["result"]
+
+    def make_configured(self, limit: int) -> Any:
+        class Toolbox:
+            def __init__(self, limit: int) -> None:
+                self.limit = limit
+
+            def limited(self, n: int) -> int:
+                """Return a number within the limit."""
+                return min(n, self.limit)
+
+        return Tool.from_function(Toolbox(limit).limited)
+
+
+async def test_what_is_injected_is_left_out() -> None:
+    """The context is no argument of the model's."""
+
+    async def look(n: int, ctx: Context, m: int = 2) -> int:
+        return n + m
+
+    look.__annotations__.update(n=int, ctx=Context, m=int)
+    contract = TestFastmcp()
+    with contract.watched() as records:
+        await contract.run_agent_async([contract.make_tool(look)], [[Ask("look", {"n": 1})]])
+    (record,) = calls(records)
+    assert record["input"] == {"n": 1, "m": 2}
+    assert record["output"] == 3
+
+
+async def test_a_mounted_servers_tool_is_one_record() -> None:
+    """The name is the one that the client used; the facts are those of the function."""
+    contract = TestFastmcp()
+
+    def add(a: int, b: int = 2) -> int:
+        return a + b
+
+    add.__annotations__.update(a=int, b=int)
+    inner: Any = FastMCP("inner")
+    inner.add_tool(Tool.from_function(add))
+    outer: Any = FastMCP("outer")
+    outer.mount(inner, "sums")
+    with contract.watched() as records:
+        await contract.ask(outer, [[Ask("sums_add", {"a": 1})]])
+    (record,) = calls(records)
+    assert record["tool_name"] == "sums_add"
+    assert (record["input"], record["output"]) == ({"a": 1, "b": 2}, 3)
+
+
+async def test_instrumenting_the_sdk_as_well_changes_nothing() -> None:
+    """Both tables see the same layers; a call is still one record, whichever is undone first."""
+    import toolog
+
+    contract = TestFastmcp()
+    sdk = toolog.instrument("mcp")
+    with contract.watched() as records:
+        await contract.run_agent_async([contract.make_tool(len_of)], [[Ask("len_of", {"text": "abc"})]])
+        sdk.undo()
+        await contract.run_agent_async([contract.make_tool(len_of)], [[Ask("len_of", {"text": "abcd"})]])
+    assert [record["output"] for record in calls(records)] == [3, 4]
+
+
+def len_of(text: str) -> int:
+    """Return the length of a text."""
+    return len(text)

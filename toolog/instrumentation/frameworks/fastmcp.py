@@ -1,0 +1,84 @@
+"""FastMCP (fastmcp 3 and 4): an MCP server with middleware, mounted servers and transformed tools.
+
+It stands on the SDK, so its table is that of ``mcp`` and what it adds: its server hands a call on (to itself
+behind the middleware, to a mounted server under another name), and validates arguments and runs the function
+in one step of pydantic. What it makes of the function for that is run as the body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolog.instrumentation.frameworks import mcp
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
+from toolog.instrumentation.kinds import object_vars
+
+
+def _read_server(server: Any, given: Given) -> Request | None:
+    if given.get("run_middleware") is False:  # the same call, behind the middleware
+        return None
+    return Request(name=given["name"], owners=(server,), arguments=given.get("arguments"), has_body=False)
+
+
+def _read_tool(tool: Any, given: Given) -> Request:
+    function = (object_vars(tool) or {}).get("fn")
+    return Request(
+        name=tool.name,
+        description=tool.description,
+        tool=tool,
+        function=function,
+        arguments=given.get("arguments"),
+        has_body=function is not None,
+    )
+
+
+def _read_body(nothing: Any, given: Given) -> Request:
+    return Request(name="", arguments=given)
+
+
+def _own(error: BaseException) -> BaseException:
+    """Return what the tool's own code raised, behind the tag that tells it from bad arguments."""
+    behind = error.__cause__ if type(error).__name__ == "_ToolBodyError" else None
+    return error if behind is None else behind
+
+
+def _meaning(error: BaseException) -> tuple[str, str] | None:
+    text = str(error)
+    if type(error).__name__ == "NotFoundError" and text.startswith("Unknown tool"):
+        return "tool_call_rejected", "unknown_tool"
+    if type(error).__name__ in ("MCPError", "McpError") and "execution timed out after" in text:
+        return "tool_call_failed", "timeout"
+    return None
+
+
+def _expand(value: Any) -> tuple[Any, ...]:
+    held = object_vars(value) or {}
+    return (value, held["_mcp_server"]) if "_mcp_server" in held else (value,)
+
+
+ADAPTER = Adapter(
+    name="fastmcp",
+    distribution="fastmcp-slim",
+    packages=("fastmcp",),
+    family="mcp",
+    minimum="3.4",
+    tested="4.2.3",
+    entries=(
+        *mcp.ADAPTER.entries,
+        Entry(
+            place="fastmcp.server.server:FastMCP.call_tool",
+            read=_read_server,
+            meaning=_meaning,
+            delegates=True,
+        ),
+        Entry(place="fastmcp.tools.base:Tool.run", read=_read_tool, meaning=_meaning, delegates=True),
+        Entry(place="fastmcp.tools.function_tool:_wrap_body_errors", role="made", read=_read_body, own=_own),
+    ),
+    tools=("fastmcp.tools.base:Tool", "fastmcp.server.server:FastMCP"),
+    expand=_expand,
+    recorded="Each tool call of a server, by a client of any kind, through middleware, mounted servers and "
+    "transformed tools, with the function's own exception and raw result, without what is injected (the "
+    "context, dependencies); unknown tools and arguments that do not fit as rejected. The client's side and "
+    "`traceparent` as by `mcp`.",
+    not_recorded="Resources, prompts, and tools that run as background tasks.",
+)
