@@ -175,7 +175,7 @@ def write_frameworks() -> str:
         NOTE,
         "# Agent frameworks\n\n",
         'What `toolog.instrument("name")` knows, and `toolog run` where nothing is named. How each is used: '
-        "[how-to](../how-to/frameworks.md).\n\n",
+        "[how-to](../how-to/frameworks/README.md).\n\n",
         "| name | also | package | oldest version | tested with |\n|---|---|---|---|---|\n",
     ]
     tables = [adapters()[name] for name in sorted(adapters())]

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from tests.frameworks.contract import Contract, Transcript, Turn, need
+import pytest
+
+from tests.frameworks import tools
+from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
+from tests.instrumentation.tooling import package
 
 need("langchain_core", "langgraph.prebuilt")
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel  # noqa: E402
 from langchain_core.messages import AIMessage, HumanMessage  # noqa: E402
-from langchain_core.tools import BaseTool, StructuredTool  # noqa: E402
+from langchain_core.runnables import RunnableConfig  # noqa: E402
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
-from langgraph.prebuilt import ToolNode, tools_condition  # noqa: E402
+from langgraph.prebuilt import InjectedState, ToolNode, tools_condition  # noqa: E402
 
 
 class Limited(BaseTool):
@@ -82,3 +92,112 @@ class TestLangchain(Contract):
 
     def copy_tool(self, tool: Any) -> Any:
         return tool.model_copy(deep=True)
+
+
+def test_a_module_of_tools_goes_by_the_adapter_without_being_told(tmp_path: Path) -> None:
+    """Decorated functions, objects in a list and subclasses, each by the name that the model knows."""
+    source = """
+        from langchain_core.tools import BaseTool, StructuredTool, tool
+
+        @tool("find-city")
+        def find_city(name: str) -> str:
+            "Find a city."
+            return name.upper()
+
+        class Reverse(BaseTool):
+            name: str = "reverse"
+            description: str = "Reverse a text."
+
+            def _run(self, text: str) -> str:
+                return text[::-1]
+
+        def double(n: int) -> int:
+            "Double a number."
+            return 2 * n
+
+        TOOLS = [StructuredTool.from_function(double, name="twice")]
+        """
+    with package(tmp_path, "citytools", {"__init__.py": source}) as module:
+        outside = StructuredTool.from_function(tools.add)
+        with TestLangchain().watched(module) as records:
+            assert module.find_city.invoke({"name": "Bern"}) == "BERN"
+            assert module.Reverse().invoke({"text": "abc"}) == "cba"
+            assert module.TOOLS[0].invoke({"n": 4}) == 8
+            assert module.double(5) == 10
+            outside.invoke({"a": 1})
+    names = [record["tool_name"] for record in calls(records)]
+    assert names == ["find-city", "reverse", "twice", "double"]
+
+
+def test_what_langgraph_injects_is_left_out_of_the_input() -> None:
+    """State, the call's id and the config are not the model's arguments."""
+
+    def look(
+        n: int,
+        config: RunnableConfig,
+        state: Annotated[dict, InjectedState],  # type: ignore[type-arg]
+        call: Annotated[str, InjectedToolCallId],
+    ) -> str:
+        """Look."""
+        return f"{n} {call} {len(state['messages'])}"
+
+    look.__annotations__.update(
+        n=int, config=RunnableConfig, state=Annotated[dict, InjectedState],
+        call=Annotated[str, InjectedToolCallId],
+    )  # fmt: skip
+    contract = TestLangchain()
+    with contract.watched() as records:
+        contract.run_agent([contract.make_tool(look)], [[Ask("look", {"n": 1}, "c-9")]])
+    (record,) = calls(records)
+    assert record["input"] == {"n": 1}
+    assert record["output"] == "1 c-9 2"
+
+
+def test_a_stream_that_a_tool_returned_is_recorded_with_its_items() -> None:
+    """The caller gets it lazily, and the record ends with it."""
+    tool = StructuredTool.from_function(tools.count_up)
+    with TestLangchain().watched() as records:
+        stream = tool.invoke({"n": 3})
+        assert calls(records) == []
+        assert list(stream) == [0, 1, 2]
+    (record,) = calls(records)
+    assert (record["status"], record["output"]) == ("success", [0, 1, 2])
+    assert record["input"] == {"n": 3}
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_exception_that_the_tool_handles_into_text_is_a_failure(later: bool) -> None:
+    """``handle_tool_error`` answers with a text; the record has the ToolException."""
+
+    def refuse(n: int) -> str:
+        raise ToolException(f"not {n}")
+
+    refuse.__annotations__["n"] = int
+    tool = StructuredTool.from_function(refuse, description="Refuse.", handle_tool_error=True)
+    with TestLangchain().watched() as records:
+        said = asyncio.run(tool.ainvoke({"n": 1})) if later else tool.invoke({"n": 1})
+    assert said == "not 1"
+    (record,) = calls(records)
+    assert record["event"] == "tool_call_failed"
+    assert record["error"]["type"] == "langchain_core.tools.base.ToolException"
+
+
+def test_toolog_run_needs_no_word_about_the_framework(tmp_path: Path) -> None:
+    """A program that nobody configured: its tool's calls are in the store, and its output is its own."""
+    (tmp_path / "app.py").write_text(
+        "from langchain_core.tools import tool\n"
+        "@tool\n"
+        "def add(a: int, b: int = 2) -> int:\n"
+        '    "Add."\n'
+        "    return a + b\n"
+        'print(add.invoke({"a": 1}))\n'
+    )
+    run = [sys.executable, "-c", "from toolog.cli import main; raise SystemExit(main())"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOOLOG_")}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    options: Any = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 110}
+    program = subprocess.run([*run, "run", "app.py"], **options)
+    assert (program.returncode, program.stdout) == (0, "3\n"), program.stderr
+    found = subprocess.run([*run, "query", "--tool", "add", "--json"], **options)
+    record = json.loads(found.stdout.splitlines()[0])
+    assert (record["tool_name"], record["input"], record["output"]) == ("add", {"a": 1, "b": 2}, 3)

@@ -21,9 +21,20 @@ from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.kinds import class_vars, is_class, mro, root_package
 
 MODULES = (
-    "agno", "anthropic", "autogen", "fastmcp", "haystack", "langchain", "llama_index", "llm", "mcp",
-    "openai_agents", "pydantic_ai", "smolagents",
-)  # fmt: skip
+    "agno",
+    "anthropic",
+    "autogen",
+    "fastmcp",
+    "google_adk",
+    "haystack",
+    "langchain",
+    "llama_index",
+    "llm",
+    "mcp",
+    "openai_agents",
+    "pydantic_ai",
+    "smolagents",
+)
 """The modules of this package that hold a table."""
 
 EVERYTHING = "frameworks"

@@ -6,12 +6,10 @@ As with every wrapper of ours: the very same result and exception pass through, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import iscoroutinefunction, signature
 from threading import get_ident
 from time import perf_counter_ns, time_ns
-from types import CoroutineType, FunctionType
+from types import CoroutineType
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 from toolog.arguments import Arguments
 from toolog.context import attach, carrier, current, pop, push
@@ -33,7 +31,6 @@ from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy
 from toolog.instrumentation.streams import follow
 from toolog.snapshot import pack_cut
 
-ANYTHING = signature(lambda *args, **kwargs: None)
 _SPAN = slice(36, 52)  # of a traceparent
 
 
@@ -48,14 +45,6 @@ class Claims(Protocol):
 
 def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, attribute: str) -> Wrapper:
     """Return the wrapper for one place of an entry; ``place`` tells the namespace it stands in."""
-    if entry.role == "note":
-        return _make_note(entry, arguments)
-    if entry.role == "refuse":
-        return _make_refusal(claims, entry, arguments)
-    if entry.role == "after":
-        return _make_after(claims, entry, arguments)
-    if entry.role == "made":
-        return _make_made(claims, entry, place, attribute)
     key = (place, attribute, claims.adapter.name)
 
     def toolog_layer(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
@@ -64,7 +53,7 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
         try:
             request = entry.read(instance, arguments.named(args, kwargs)) if entry.read else None
             if request is not None and request.refusal is not None:
-                _refuse(claims, entry, request)
+                refuse(claims, entry, request)
             elif request is not None:
                 call, opened = _meet(claims, entry, request, key)
         except CallDepthExceeded:
@@ -115,7 +104,8 @@ def _meet(
     called = claims.called(request) if request.name and entry.opens else None
     if called is None:
         return None, False
-    return _open(claims.adapter, entry, request, called, key)
+    call = open_call(claims.adapter, entry, request, called, key)
+    return call, call is not None
 
 
 def _sender(request: Request) -> str | None:
@@ -130,12 +120,13 @@ def _other_side(sender: str, request: Request) -> FrameworkCall | None:
     return call if call is not None and not call.ended and call.is_same(request) else None
 
 
-def _open(
+def open_call(
     adapter: Adapter, entry: Entry, request: Request, called: str, key: tuple[int, str, str]
-) -> tuple[FrameworkCall | None, bool]:
+) -> FrameworkCall | None:
+    """Open a call: its scope, its arguments as known here, its start. None: the tool is switched off."""
     plan = plan_of(adapter, request, called)
     if not wanted(plan):
-        return None, False
+        return None
     parent = current.get()
     if request.carrier and _sender(request) is not None:
         parent = attach(request.carrier)._make()
@@ -150,16 +141,16 @@ def _open(
     call.instance = instance_of(request)
     prepare(call)
     call.started = perf_counter_ns()
-    return call, True
+    return call
 
 
-def _refuse(claims: Claims, entry: Entry, request: Request) -> None:
+def refuse(claims: Claims, entry: Entry, request: Request) -> None:
     """Record a request that a framework refused."""
     scope = current.get()
     called = None if scope is not None and scope.muted == get_ident() else claims.called(request)
     if called is None:
         return
-    call, _ = _open(claims.adapter, entry, request, called, (0, "", ""))
+    call = open_call(claims.adapter, entry, request, called, (0, "", ""))
     if call is None:
         return
     call.refused = request.status or ("validation_error" if request.known else "unknown_tool")
@@ -298,133 +289,6 @@ class BodyProxy(InsideProxy):
     def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
         """Tell the call what the tool raised."""
         call.tool_raised(error, entry)
-
-
-def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
-    def toolog_refusal(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        refused: list[FrameworkCall] = []
-        try:
-            requests = entry.refuse(instance, arguments.named(args, kwargs)) if entry.refuse else []
-            for request in requests:
-                request.known = False
-                called = claims.called(request)
-                call = (
-                    None if called is None else _open(claims.adapter, entry, request, called, (0, "", ""))[0]
-                )
-                if call is not None:
-                    refused.append(call)
-        except Exception as trouble:
-            contain("adapter", trouble)
-        try:
-            result = wrapped(*args, **kwargs)
-        except BaseException as error:
-            for call in refused:
-                fail(call, error)
-            raise
-        for call in refused:
-            call.failure = f"there is no tool {call.request.name!r}"
-            succeed(call, None, perf_counter_ns() - call.started)
-        return result
-
-    return toolog_refusal
-
-
-def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
-    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = wrapped(*args, **kwargs)
-        try:
-            call = current_call()
-            if call is not None and entry.note is not None:
-                entry.note(call, instance, arguments.named(args, kwargs), result)
-        except Exception as trouble:
-            contain("adapter", trouble)
-        return result
-
-    return toolog_note
-
-
-def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
-    def look(instance: Any, given: dict[str, Any], result: Any) -> None:
-        try:
-            for request in entry.after(instance, given, result) if entry.after else ():
-                _refuse(claims, entry, request)
-        except Exception as trouble:
-            contain("adapter", trouble)
-
-    async def toolog_later(instance: Any, given: dict[str, Any], answer: Any) -> Any:
-        result = await answer
-        look(instance, given, result)
-        return result
-
-    def toolog_after(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = wrapped(*args, **kwargs)
-        try:
-            given = arguments.named(args, kwargs)
-        except Exception as trouble:
-            contain("adapter", trouble)
-            return result
-        if type(result) is CoroutineType:
-            return toolog_later(instance, given, result)
-        look(instance, given, result)
-        return result
-
-    return toolog_after
-
-
-def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrapper:
-    body = Entry(place=entry.place, role="body", read=entry.read, own=entry.own, opens=False)
-    known: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
-
-    def toolog_made(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        made = wrapped(*args, **kwargs)
-        try:
-            if current_call() is None or type(made) is not FunctionType:
-                return made
-            stand_in = known.get(made)
-            if stand_in is None:  # one for each, since frameworks remember what they worked out of a function
-                layer = make_layer(claims, body, Arguments(signature(made)), place, attribute)
-                stand_in = known[made] = _stand_in(made, layer)
-            return stand_in
-        except Exception as trouble:
-            contain("adapter", trouble)
-            return made
-
-    return toolog_made
-
-
-def _stand_in(function: FunctionType, layer: Wrapper) -> Callable[..., Any]:
-    """Return a function like another in all that it says of itself, which runs it through a layer."""
-    stand_in: Any
-    if iscoroutinefunction(function):
-
-        async def toolog_stand_in(*args: Any, **kwargs: Any) -> Any:
-            return await layer(function, None, args, kwargs)
-
-        stand_in = toolog_stand_in
-    else:
-
-        def toolog_plain_stand_in(*args: Any, **kwargs: Any) -> Any:
-            return layer(function, None, args, kwargs)
-
-        stand_in = toolog_plain_stand_in
-    stand_in.__dict__.update(function.__dict__)
-    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
-        setattr(stand_in, name, getattr(function, name))
-    stand_in.__signature__ = signature(function)
-    return stand_in  # type: ignore[no-any-return]
-
-
-def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Callable[[Any], Wrapper]:
-    """Return what gives the wrapper for the function in a field of an object."""
-    layer = make_layer(claims, entry, Arguments(ANYTHING), place, attribute)
-
-    def wrapper_for(owner: Any) -> Wrapper:
-        def toolog_field(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
-            return layer(wrapped, owner, args, kwargs)
-
-        return toolog_field
-
-    return wrapper_for
 
 
 for _proxy in (BodyProxy, InsideProxy):

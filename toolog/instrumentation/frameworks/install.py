@@ -20,12 +20,12 @@ from toolog.instrumentation.discover import Tool
 from toolog.instrumentation.frameworks import adapter_of, installed_version, is_loaded, is_older
 from toolog.instrumentation.frameworks.calls import unwrap_function
 from toolog.instrumentation.frameworks.fields import Field
-from toolog.instrumentation.frameworks.importlib_bootstrap_layers import make_field, make_layer
+from toolog.instrumentation.frameworks.importlib_bootstrap_asides import make_entry, make_field
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
 from toolog.instrumentation.patch import all_subclasses, lock, namespace, put, read_parameters, repair_aliases
-from toolog.instrumentation.proxy import dress
+from toolog.instrumentation.proxy import dress, wrapper_in
 from toolog.instrumentation.subclasses import Hook, watch
 
 
@@ -95,7 +95,20 @@ class Layer:
         if now is self.placed:
             put(self.holder, self.attribute, self.raw)
             return True
+        above = _mark_of(now)
+        while above is not None and above.raw is not self.placed:
+            above = _mark_of(above.raw)
+        if above is not None:  # another table's layer stands on ours: it will put back what we would have
+            above.raw = self.raw
+            return True
         return now is self.raw
+
+
+def _mark_of(value: Any) -> Layer | None:
+    """Return the layer whose wrapper a namespace's value is."""
+    ours = wrapper_in(value)
+    mark = None if ours is None else ours._self_mark
+    return mark if isinstance(mark, Layer) else None
 
 
 class FieldLayer(Layer):
@@ -213,7 +226,7 @@ class Installed:
         layer = Layer(holder, attribute, raw)
         arguments = Arguments(signature, skip_first=skip_first)
         try:
-            layer.place(make_layer(self, entry, arguments, id(holder), attribute))
+            layer.place(make_entry(self, entry, arguments, id(holder), attribute))
         except TypeError:
             self.missing.append(entry.place)
             return []

@@ -17,7 +17,7 @@ def _read_step(agent: Any, given: Given) -> Request | None:
     event = given["ev"]
     held = object_vars(agent) or {}
     agents = (held.get("agents") or {}).values() if "agents" in held else (agent,)
-    tools = {}
+    tools: dict[str, Any] = {}
     complete = True
     for one in agents:
         own = object_vars(one) or {}

@@ -48,9 +48,10 @@ def _read_request(agent: Any, given: Given) -> Request:
 
 
 def _read_tool(tool: Any, given: Given) -> Request:
-    args, kwargs = tuple(given.get("args", ())), given.get("kwargs", {})
+    args = tuple(given.get("args", ()))
+    kwargs = given.get("kwargs", {})
     if len(args) == 1 and not kwargs and isinstance(args[0], dict) and set(args[0]) <= set(tool.inputs):
-        args, kwargs = (), args[0]  # as the tool itself will do
+        kwargs, args = args[0], ()  # as the tool itself will do
     return Request(
         name=tool.name,
         description=tool.description,

@@ -1,0 +1,324 @@
+"""Adapters at large: which targets mean a framework, what a table of one's own can do, what doctor says.
+
+The framework of these tests is a small one, written on the spot, that has what the real ones have: a class of
+tools, a runner that validates and makes texts of errors, and a node that knows tools by name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import toolog
+from tests.frameworks.contract import calls
+from tests.instrumentation.tooling import Namespaces, package
+from toolog.errors import ConfigError
+from toolog.instrumentation import entry
+from toolog.instrumentation.doctor import diagnose
+from toolog.instrumentation.frameworks import adapters, find, find_package, is_older, known_names
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
+from toolog.testing import capture, only
+
+FILES = {
+    "__init__.py": "from miniagent.tools import Tool, run\n",
+    "tools.py": """
+        class Tool:
+            def __init__(self, function, name=None):
+                self.function = function
+                self.name = name or function.__name__
+
+            def call(self, **arguments):
+                return self.function(**arguments)
+
+        def run(tool, arguments, call_id=None, tries=1):
+            if not all(isinstance(value, int) for value in arguments.values()):
+                return "error: numbers, please"
+            for left in reversed(range(tries)):
+                try:
+                    return str(tool.call(**arguments))
+                except Exception as error:
+                    if not left:
+                        return f"error: {error}"
+
+        async def run_later(tool, arguments, call_id=None):
+            return run(tool, arguments, call_id)
+        """,
+}
+
+
+def _read_run(nothing: Any, given: Given) -> Request:
+    tool = given["tool"]
+    return Request(
+        name=tool.name, call_id=given["call_id"], tool=tool, function=tool.function,
+        arguments=given["arguments"],
+    )  # fmt: skip
+
+
+def _read_call(tool: Any, given: Given) -> Request:
+    return Request(name=tool.name, tool=tool, function=tool.function, arguments=given["arguments"])
+
+
+def _judge(result: Any) -> str | None:
+    return result if isinstance(result, str) and result.startswith("error") else None
+
+
+TABLE = Adapter(
+    name="miniagent",
+    distribution="miniagent",
+    packages=("miniagent",),
+    minimum="0",
+    tested="0",
+    entries=(
+        Entry(place="miniagent.tools:run", read=_read_run, judge=_judge),
+        Entry(place="miniagent.tools:run_later", read=_read_run, judge=_judge),
+        Entry(place="miniagent.tools:Tool.call", role="body", read=_read_call),
+        Entry(place="miniagent.tools:not_there", role="body", read=_read_call),
+    ),
+    tools=("miniagent.tools:Tool",),
+)
+
+
+@pytest.fixture
+def mini(tmp_path: Path) -> Iterator[ModuleType]:
+    """The small framework, and nothing instrumented at the end."""
+    with package(tmp_path, "miniagent", FILES) as module:
+        yield module
+        for made in reversed(entry.active()):
+            made.undo()
+
+
+def add(a: int, b: int = 2) -> int:
+    """Add."""
+    return a + b
+
+
+def test_a_table_of_ones_own_records_a_framework(mini: Any) -> None:
+    """``adapter=`` takes an Adapter; the name, id, arguments and raw result are those it tells."""
+    tool = mini.Tool(add, "plus")
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+        assert mini.run(tool, {"a": 1}, "c-1") == "3"
+    (record,) = calls(records)
+    assert (record["tool_name"], record["tool_call_id"]) == ("plus", "c-1")
+    assert (record["input"], record["output"]) == ({"a": 1, "b": 2}, 3)
+    assert record["tool"]["qualname"] == "add"
+
+
+def test_what_the_framework_makes_of_an_exception_is_not_what_is_recorded(mini: Any) -> None:
+    """The tool's own exception is, and what the caller gets stays the framework's text."""
+
+    def broken(a: int) -> int:
+        raise LookupError(f"no {a}")
+
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+        assert mini.run(mini.Tool(broken), {"a": 1}) == "error: no 1"
+    (record,) = calls(records)
+    assert (record["event"], record["error"]["type"]) == ("tool_call_failed", "LookupError")
+
+
+def test_a_tool_that_was_tried_again_is_one_record_with_attempts(mini: Any) -> None:
+    """Each try has its own status and error; the record ends as the last one did."""
+    left = [LookupError("first"), LookupError("second")]
+
+    def flaky(a: int) -> int:
+        if left:
+            raise left.pop(0)
+        return a
+
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+        assert mini.run(mini.Tool(flaky), {"a": 5}, tries=3) == "5"
+    (record,) = calls(records)
+    assert (record["event"], record["output"], record["retry_count"]) == ("tool_call_success", 5, 2)
+    assert [one["status"] for one in record["attempts"]] == ["execution_error", "execution_error", "success"]
+    assert [one["error"]["message"] for one in record["attempts"][:2]] == ["first", "second"]
+
+
+def test_a_request_whose_tool_never_ran_was_refused(mini: Any) -> None:
+    """The record is rejected, with what the framework said of it."""
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+        mini.run(mini.Tool(add), {"a": "one"})
+    (record,) = calls(records)
+    assert (record["event"], record["status"]) == ("tool_call_rejected", "validation_error")
+    assert (record["input"], record["error"]["message"]) == ({"a": "one"}, "error: numbers, please")
+
+
+def test_a_tool_called_past_the_runner_is_recorded_by_its_body(mini: Any) -> None:
+    """A body opens a record itself when no request did."""
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+        assert mini.Tool(add).call(a=1) == 3
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"], record["output"]) == ("add", {"a": 1, "b": 2}, 3)
+
+
+def test_a_subclass_that_overrides_a_body_is_hooked_whenever_it_was_made(mini: Any) -> None:
+    """``super()`` inside it is the same call."""
+
+    class Early(mini.Tool):  # type: ignore[misc,name-defined]
+        def call(self, **arguments: Any) -> Any:
+            return super().call(**arguments) + 10
+
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+
+        class Late(mini.Tool):  # type: ignore[misc,name-defined]
+            def call(self, **arguments: Any) -> Any:
+                return super().call(**arguments) + 100
+
+        assert mini.run(Early(add), {"a": 1}) == "13"
+        assert mini.run(Late(add), {"a": 1}) == "103"
+    assert [record["output"] for record in calls(records)] == [13, 103]
+
+
+def test_a_tool_that_calls_itself_is_a_child_of_itself(mini: Any) -> None:
+    """Recursion through the framework is told from layers of one call, also where the function is
+    instrumented itself.
+    """
+    home = ModuleType("minirecursion")
+    source = "def down(a):\n    return 0 if a == 0 else 1 + int(run(tool, {'a': a - 1}))\n"
+    home.__dict__.update(run=mini.run)
+    exec(source, home.__dict__)
+    home.down.__module__ = "minirecursion"
+    sys.modules["minirecursion"] = home
+    try:
+        with (
+            toolog.instrument(mini, adapter=TABLE),
+            toolog.instrument(home.down),
+            capture("INFO") as records,
+        ):
+            home.run = sys.modules["miniagent.tools"].run  # type: ignore[attr-defined]
+            home.tool = mini.Tool(home.down)  # type: ignore[attr-defined]
+            assert mini.run(home.tool, {"a": 2}) == "2"
+    finally:
+        del sys.modules["minirecursion"]
+    assert [record["depth"] for record in calls(records)] == [2, 1, 0]
+    assert [record["input"]["a"] for record in calls(records)] == [0, 1, 2]
+
+
+async def test_async_requests_keep_apart(mini: Any) -> None:
+    """Many at once, each with its own facts."""
+    run_later = sys.modules["miniagent.tools"].run_later
+    with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:
+        tools = [mini.Tool(add, f"t{number}") for number in range(20)]
+        later = sys.modules["miniagent.tools"].run_later
+        assert later is not run_later
+        results = await asyncio.gather(*[later(tool, {"a": n}, f"c{n}") for n, tool in enumerate(tools)])
+    assert results == [str(n + 2) for n in range(20)]
+    found = {record["tool_call_id"]: record for record in calls(records)}
+    assert [found[f"c{n}"]["tool_name"] for n in range(20)] == [f"t{n}" for n in range(20)]
+
+
+def test_one_tool_or_one_class_can_be_pointed_at(mini: Any) -> None:
+    """Calls of others are left alone; the framework's class tells the table without ``adapter=``."""
+
+    class Mine(mini.Tool):  # type: ignore[misc,name-defined]
+        pass
+
+    one, other, mine = mini.Tool(add, "one"), mini.Tool(add, "other"), Mine(add, "mine")
+    with toolog.instrument([one, Mine], adapter=TABLE), capture("INFO") as records:
+        for tool in (one, other, mine):
+            mini.run(tool, {"a": 1})
+    assert [record["tool_name"] for record in calls(records)] == ["one", "mine"]
+
+
+def test_tools_and_exclude_are_globs_over_the_models_names(mini: Any) -> None:
+    """And ``name`` stands before each."""
+    with (
+        toolog.instrument(mini, adapter=TABLE, tools="s*", exclude="*_secret", name="shop"),
+        capture("INFO") as records,
+    ):
+        for name in ("search", "s_secret", "other"):
+            mini.run(mini.Tool(add, name), {"a": 1})
+    assert [record["tool_name"] for record in calls(records)] == ["shop.search"]
+
+
+def test_two_targets_of_one_framework_make_one_record(mini: Any) -> None:
+    """The wrappers come off with the last claim only."""
+    tool = mini.Tool(add)
+    whole = toolog.instrument(mini, adapter=TABLE)
+    with toolog.instrument(tool, adapter=TABLE), capture("INFO") as records:
+        mini.run(tool, {"a": 1})
+        whole.undo()
+        mini.run(tool, {"a": 2})
+        mini.run(mini.Tool(add), {"a": 3})
+    assert [record["input"]["a"] for record in calls(records)] == [1, 2]
+
+
+def test_layers_of_two_tables_come_off_in_any_order(mini: Any) -> None:
+    """Every namespace is as it was, whichever went on first."""
+    import dataclasses
+
+    other = dataclasses.replace(TABLE, name="other", family="miniagent")
+    tools = sys.modules["miniagent.tools"]
+    before = Namespaces(mini, tools, mini.Tool)
+    for first_off in (0, 1):
+        made = [entry.instrument(mini, adapter=TABLE), entry.instrument(mini, adapter=other)]
+        with capture("INFO") as records:
+            assert mini.run(mini.Tool(add), {"a": 1}) == "3"
+        assert len(calls(records)) == 1
+        made[first_off].undo()
+        with capture("INFO") as records:
+            assert mini.run(mini.Tool(add), {"a": 1}) == "3"
+        assert len(calls(records)) == 1
+        made[1 - first_off].undo()
+        assert before.differences() == []
+
+
+def test_a_framework_that_is_imported_later_is_hooked_then(tmp_path: Path) -> None:
+    """Nothing is imported for an adapter; doctor says what waits."""
+    import dataclasses
+
+    late = dataclasses.replace(
+        TABLE, name="minilate", packages=("minilate",), distribution="minilate",
+        entries=(Entry(place="minilate.tools:run", read=_read_run, judge=_judge),),
+    )  # fmt: skip
+    with toolog.instrument(late) as made:
+        assert "minilate" not in sys.modules
+        assert any("not installed" in reason for _, reason in made.skipped)
+        with package(tmp_path, "minilate", FILES_LATE) as module, capture("INFO") as records:
+            assert "places are hooked" in str(diagnose())
+            module.run(module.Tool(add), {"a": 1})
+    assert only(records, event="tool_call_success")["tool_name"] == "add"
+
+
+FILES_LATE = {name: text.replace("miniagent", "minilate") for name, text in FILES.items()}
+
+
+def test_a_misspelt_adapter_names_the_right_one() -> None:
+    """Also what is no adapter at all is refused."""
+    with pytest.raises(ConfigError, match="did you mean 'langchain'"):
+        toolog.instrument(add, adapter="langchian")
+    with pytest.raises(ConfigError, match="a framework's name or an Adapter"):
+        toolog.instrument(add, adapter=3)  # type: ignore[arg-type]
+
+
+def test_every_table_names_itself_once_and_sorts_its_versions() -> None:
+    """Names, aliases and distributions lead to one table each; the oldest version is not above the tested."""
+    seen: dict[str, str] = {}
+    for adapter in adapters().values():
+        assert find(adapter.name) is adapter
+        for name in {adapter.name, adapter.distribution, *adapter.aliases}:
+            assert seen.setdefault(name, adapter.name) == adapter.name
+        assert not is_older(adapter.tested, adapter.minimum)
+        assert adapter.recorded
+        places = [(entry.place, entry.role) for entry in adapter.entries]
+        assert len(places) == len(set(places))
+    assert known_names() == sorted(known_names())
+
+
+def test_a_package_of_the_users_own_is_not_taken_for_a_framework() -> None:
+    """A root package's name counts only where the framework's distribution is installed."""
+    for adapter in adapters().values():
+        for name in adapter.packages:
+            found = find_package(name)
+            assert found is None or name in found.packages
+
+
+def test_the_name_frameworks_means_all_of_them() -> None:
+    """`toolog run` uses it where nothing is named."""
+    with toolog.instrument("frameworks") as made:
+        assert sorted(made.adapted) == known_names()
+        assert {f"{name}:*" for name in known_names()} <= set(made.wrapped)

@@ -1,0 +1,168 @@
+"""The wrappers of what is no layer of a call itself: what tells of calls, and what makes their functions.
+
+For the file's name see `toolog.instrumentation.importlib_bootstrap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import iscoroutinefunction, signature
+from time import perf_counter_ns
+from types import CoroutineType, FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from toolog.arguments import Arguments
+from toolog.counters import contain
+from toolog.instrumentation.endings import fail, succeed
+from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call
+from toolog.instrumentation.frameworks.importlib_bootstrap_layers import (
+    Claims,
+    make_layer,
+    open_call,
+    refuse,
+)
+from toolog.instrumentation.frameworks.table import Entry
+from toolog.instrumentation.importlib_bootstrap import Wrapper
+
+ANYTHING = signature(lambda *args, **kwargs: None)
+
+
+def make_entry(claims: Claims, entry: Entry, arguments: Arguments, place: int, attribute: str) -> Wrapper:
+    """Return the wrapper for one place of an entry, by its role."""
+    if entry.role == "note":
+        return _make_note(entry, arguments)
+    if entry.role == "refuse":
+        return _make_refusal(claims, entry, arguments)
+    if entry.role == "after":
+        return _make_after(claims, entry, arguments)
+    if entry.role == "made":
+        return _make_made(claims, entry, place, attribute)
+    return make_layer(claims, entry, arguments, place, attribute)
+
+
+def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
+    def toolog_refusal(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        refused: list[FrameworkCall] = []
+        try:
+            requests = entry.refuse(instance, arguments.named(args, kwargs)) if entry.refuse else []
+            for request in requests:
+                request.known = False
+                called = claims.called(request)
+                if called is None:
+                    continue
+                call = open_call(claims.adapter, entry, request, called, (0, "", ""))
+                if call is not None:
+                    refused.append(call)
+        except Exception as trouble:
+            contain("adapter", trouble)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            for call in refused:
+                fail(call, error)
+            raise
+        for call in refused:
+            call.failure = f"there is no tool {call.request.name!r}"
+            succeed(call, None, perf_counter_ns() - call.started)
+        return result
+
+    return toolog_refusal
+
+
+def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
+    def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        result = wrapped(*args, **kwargs)
+        try:
+            call = current_call()
+            if call is not None and entry.note is not None:
+                entry.note(call, instance, arguments.named(args, kwargs), result)
+        except Exception as trouble:
+            contain("adapter", trouble)
+        return result
+
+    return toolog_note
+
+
+def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
+    def look(instance: Any, given: dict[str, Any], result: Any) -> None:
+        try:
+            for request in entry.after(instance, given, result) if entry.after else ():
+                refuse(claims, entry, request)
+        except Exception as trouble:
+            contain("adapter", trouble)
+
+    async def toolog_later(instance: Any, given: dict[str, Any], answer: Any) -> Any:
+        result = await answer
+        look(instance, given, result)
+        return result
+
+    def toolog_after(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        result = wrapped(*args, **kwargs)
+        try:
+            given = arguments.named(args, kwargs)
+        except Exception as trouble:
+            contain("adapter", trouble)
+            return result
+        if type(result) is CoroutineType:
+            return toolog_later(instance, given, result)
+        look(instance, given, result)
+        return result
+
+    return toolog_after
+
+
+def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrapper:
+    body = Entry(place=entry.place, role="body", read=entry.read, own=entry.own, opens=False)
+    known: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
+
+    def toolog_made(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        made = wrapped(*args, **kwargs)
+        try:
+            if current_call() is None or type(made) is not FunctionType:
+                return made
+            stand_in = known.get(made)
+            if stand_in is None:  # one for each, since frameworks remember what they worked out of a function
+                layer = make_layer(claims, body, Arguments(signature(made)), place, attribute)
+                stand_in = known[made] = _stand_in(made, layer)
+            return stand_in
+        except Exception as trouble:
+            contain("adapter", trouble)
+            return made
+
+    return toolog_made
+
+
+def _stand_in(function: FunctionType, layer: Wrapper) -> Callable[..., Any]:
+    """Return a function like another in all that it says of itself, which runs it through a layer."""
+    stand_in: Any
+    if iscoroutinefunction(function):
+
+        async def toolog_stand_in(*args: Any, **kwargs: Any) -> Any:
+            return await layer(function, None, args, kwargs)
+
+        stand_in = toolog_stand_in
+    else:
+
+        def toolog_plain_stand_in(*args: Any, **kwargs: Any) -> Any:
+            return layer(function, None, args, kwargs)
+
+        stand_in = toolog_plain_stand_in
+    stand_in.__dict__.update(function.__dict__)
+    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+        setattr(stand_in, name, getattr(function, name))
+    stand_in.__signature__ = signature(function)
+    return stand_in  # type: ignore[no-any-return]
+
+
+def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Callable[[Any], Wrapper]:
+    """Return what gives the wrapper for the function in a field of an object."""
+    layer = make_layer(claims, entry, Arguments(ANYTHING), place, attribute)
+
+    def wrapper_for(owner: Any) -> Wrapper:
+        def toolog_field(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
+            return layer(wrapped, owner, args, kwargs)
+
+        return toolog_field
+
+    return wrapper_for
