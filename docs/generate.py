@@ -180,8 +180,8 @@ def write_frameworks() -> str:
     ]
     tables = [adapters()[name] for name in sorted(adapters())]
     for adapter in tables:
-        aliases = ", ".join(f"`{name}`" for name in (adapter.distribution, *adapter.aliases)
-                            if name != adapter.name)  # fmt: skip
+        others = dict.fromkeys((adapter.distribution, *adapter.aliases))
+        aliases = ", ".join(f"`{name}`" for name in others if name != adapter.name)
         versions = f"{adapter.minimum} | {adapter.tested}"
         lines.append(f"| `{adapter.name}` | {aliases} | {adapter.distribution} | {versions} |\n")
     for adapter in tables:

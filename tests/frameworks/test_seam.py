@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import toolog
+from tests.frameworks import environment
 from tests.frameworks.contract import calls
 from tests.instrumentation.tooling import Namespaces, package
 from toolog.errors import ConfigError
@@ -322,3 +323,17 @@ def test_the_name_frameworks_means_all_of_them() -> None:
     with toolog.instrument("frameworks") as made:
         assert sorted(made.adapted) == known_names()
         assert {f"{name}:*" for name in known_names()} <= set(made.wrapped)
+
+
+def test_environments_install_what_the_tables_say_was_tested() -> None:
+    """A table's `tested` is a pin of an environment, and no environment is older than a table's minimum."""
+    pins: dict[str, list[str]] = {}
+    for name in environment.names():
+        for line in environment.requirements(name):
+            package_name, equal, version = line.partition("==")
+            if equal:
+                pins.setdefault(package_name, []).append(version)
+    for adapter in adapters().values():
+        installed = [*pins.get(adapter.distribution, ()), *pins.get(adapter.name, ())]
+        assert adapter.tested in installed, f"{adapter.name} {adapter.tested} is in no environment"
+        assert not any(is_older(version, adapter.minimum) for version in installed)
