@@ -21,6 +21,7 @@ from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.kinds import class_vars, is_class, mro, root_package
 
 MODULES = (
+    "ag2",
     "agno",
     "anthropic",
     "autogen",
