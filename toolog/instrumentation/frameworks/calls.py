@@ -124,7 +124,7 @@ class FrameworkCall(Call):
 
         Only the first time: a tool that calls itself makes another call.
         """
-        if self.function is None or unwrap_function(plan.function) is not self.function:
+        if self.muted >= 0 or self.function is None or unwrap_function(plan.function) is not self.function:
             return False
         self.muted = 0
         self.claimed = True
