@@ -25,7 +25,6 @@ MODULES = (
     "anthropic",
     "autogen",
     "fastmcp",
-    "google_adk",
     "haystack",
     "langchain",
     "llama_index",
