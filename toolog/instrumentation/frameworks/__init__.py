@@ -26,7 +26,6 @@ MODULES = (
     "anthropic",
     "autogen",
     "fastmcp",
-    "google_adk",
     "haystack",
     "langchain",
     "llama_index",
