@@ -96,6 +96,8 @@ class Scope:
             self.plan = parent.plan
             self.bag = parent.bag
             self.output = parent.output
+            if parent.muted < 0:  # a framework's call that waits for its tool's own function
+                self.muted = parent.muted
 
     @property
     def trace_id(self) -> str | None:

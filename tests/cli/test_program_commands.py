@@ -61,7 +61,6 @@ def test_run_json_tells_what_became_of_the_records(program: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        (("agent.py", "0"), 2, "--instrument"),
         (("--instrument", "shoptools", "missing.py"), 2, "missing.py"),
         (("--instrument", "shoptools", "-m", "missing"), 1, "missing"),
         (("--profile", "test", "agent.py"), 2, "dev"),
@@ -70,11 +69,17 @@ def test_run_json_tells_what_became_of_the_records(program: Shell) -> None:
 def test_run_tells_a_mistake_in_one_line(
     program: Shell, words: tuple[str, ...], code: int, hint: str
 ) -> None:
-    """Nothing to instrument, or no such program: a clear line, and no traceback."""
+    """No such program: a clear line, and no traceback."""
     done = program("run", *words)
     assert done.code == code
     assert hint in done.err
     assert "Traceback" not in done.err
+
+
+def test_run_with_nothing_named_runs_the_program_as_it_is(program: Shell) -> None:
+    """Only agent frameworks would be recorded; a program without any says what it says by itself."""
+    done = program("run", "agent.py", "0")
+    assert (done.code, done.out, done.err) == (0, "arguments ['0'] __main__\n", "")
 
 
 def test_run_refuses_an_option_it_does_not_know(program: Shell) -> None:

@@ -13,7 +13,12 @@ import pytest
 from tests.docs.test_examples import blocks_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to" / "frameworks"
-NEEDS = {"langchain": "langchain_core", "llama-index": "llama_index", "openai-agents": "agents"}
+NEEDS = {
+    "autogen": "autogen_core",
+    "langchain": "langchain_core",
+    "llama-index": "llama_index",
+    "openai-agents": "agents",
+}
 """The package of a page whose name is another."""
 
 

@@ -199,6 +199,27 @@ def test_a_tool_that_calls_itself_is_a_child_of_itself(mini: Any) -> None:
     assert [record["input"]["a"] for record in calls(records)] == [0, 1, 2]
 
 
+def test_a_tag_between_the_framework_and_the_function_changes_nothing(mini: Any) -> None:
+    """Where a middleware binds a tag, the function's own wrapper still yields, once."""
+
+    class Tagging(mini.Tool):  # type: ignore[misc,name-defined]
+        def call(self, **arguments: Any) -> Any:
+            with toolog.bind(stage="inner"):
+                first = super().call(**arguments)
+                return first + self.function(**arguments)
+
+    with (
+        toolog.instrument(mini, adapter=TABLE),
+        toolog.instrument(sys.modules[__name__].add),
+        capture("INFO") as records,
+    ):
+        assert mini.run(Tagging(sys.modules[__name__].add), {"a": 1}) == "6"
+    inner, outer = calls(records)
+    assert inner["parent_id"] == outer["span_id"]
+    assert (inner["output"], outer["output"]) == (3, 6)
+    assert inner["tags"] == {"stage": "inner"}
+
+
 async def test_async_requests_keep_apart(mini: Any) -> None:
     """Many at once, each with its own facts."""
     run_later = sys.modules["miniagent.tools"].run_later

@@ -158,8 +158,10 @@ def reentered(scope: Scope, plan: Plan) -> bool:
     Only on the thread that records: another thread that works for the same call is the agent's.
     """
     if scope.muted < 0:
-        call = scope if isinstance(scope, Call) else None
-        return call is not None and call.yields_to(plan)
+        above: Scope | None = scope
+        while above is not None and not isinstance(above, Call):  # a session, a tag
+            above = above.parent
+        return above is not None and above.yields_to(plan)
     if scope.muted != get_ident():
         return False
     count("reentrant")

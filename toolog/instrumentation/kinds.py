@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 import sys
+from asyncio import BaseProtocol
 from collections.abc import Iterator
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
@@ -156,6 +157,8 @@ def why_no_tools(cls: type) -> str | None:
         return "enum"
     if type in line:
         return "metaclass"
+    if BaseProtocol in line:
+        return "protocol of an event loop: that calls it, not the agent"
     names = class_vars(cls)
     if tuple in line and any("_fields" in class_vars(base) and "_make" in class_vars(base) for base in line):
         return "named tuple"

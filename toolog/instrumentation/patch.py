@@ -160,6 +160,10 @@ def spot_at(holder: Any, attribute: str) -> Spot | None:
     return None
 
 
+_namesakes: dict[str, weakref.WeakSet[Spot]] = {}
+"""The methods that are or were wrapped, by name: only such of one name can override each other."""
+
+
 def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
     """Give a target its claim on a tool and see that the wrapper stands there; a text says why it cannot
     be."""
@@ -190,6 +194,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
         spot.note_plans()
         return f"cannot be patched: {error}"
     if is_class(tool.holder):
+        _namesakes.setdefault(tool.attribute, weakref.WeakSet()).add(spot)
         for cls in (tool.holder, *all_subclasses(tool.holder)):
             link_overrides(cls, (tool.attribute,))
     return spot
@@ -214,6 +219,8 @@ def link_overrides(cls: type, attributes: Iterable[str]) -> None:
     """
     line = mro(cls)
     for attribute in attributes:
+        if len(_namesakes.get(attribute, ())) < 2:  # of a client's hundreds of commands, nearly all
+            continue
         spots = [spot for base in line if (spot := spot_at(base, attribute)) is not None]
         for place, above in enumerate(spots):
             for below in spots[place + 1 :]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from inspect import iscoroutinefunction
 from types import MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from toolog.instrumentation.kinds import (
     module_vars,
     object_vars,
     root_package,
+    unwrap,
 )
 from toolog.instrumentation.proxy import BoundToolWrapper, wrapper_in
 
@@ -39,6 +41,13 @@ ACCEPTED = (
 
 COMPANIONS = {"boto3": ("botocore.client.BaseClient", "boto3.resources.base.ServiceResource")}
 """Packages whose tools are methods of classes generated at run time, below these bases."""
+
+
+BEHIND = {
+    "aiohttp": ("aiohttp.client", "ClientSession", {"_request": "request", "_ws_connect": "ws_connect"})
+}
+"""Packages with methods that hand out something to await at once, long before anything has happened: module
+and class of these, and the coroutine functions behind them, with the names they are recorded by."""
 
 
 class Target(NamedTuple):
@@ -182,6 +191,7 @@ def search(target: Target, choice: Choice, found: Found, *, name: str | None, ne
         return
     if target.kind == "module":
         find_in_module(target.value, choice, found, name=name, nested=bool(nested))
+        _look_behind(target.value, found)
         for cls in companions(target.value):
             found.classes.append(
                 ToolClass(cls, root_package(module_of(cls)), bool(nested), True, True, generated=True)
@@ -198,6 +208,24 @@ def search(target: Target, choice: Choice, found: Found, *, name: str | None, ne
         find_function(target.value, choice, found, name=name, nested=deep)
     elif target.kind == "builtin":
         found.skip(target.label, "function written in C")
+
+
+def _look_behind(module: ModuleType, found: Found) -> None:
+    """Take, in place of methods that return at once, the coroutine functions that do their work."""
+    home, path, names = BEHIND.get(module_vars(module).get("__name__", ""), ("", "", {}))
+    cls = find_dotted(f"{home}.{path}")
+    if not is_class(cls):
+        return
+    own = [tool for tool in found.tools if tool.holder is cls]
+    here = {tool.attribute: tool for tool in own}
+    for hidden, shown in names.items():
+        raw, tool = class_vars(cls).get(hidden), here.get(shown)
+        kind = kind_of(raw)
+        if kind is not None and tool is not None:
+            # its own class calls it, so whoever called that is asked by the context only
+            found.tools.append(tool._replace(attribute=hidden, raw=raw, kind=kind, homes=frozenset()))
+    handed_out = {id(tool) for tool in own if not iscoroutinefunction(unwrap(tool.kind.function))}
+    found.tools[:] = [tool for tool in found.tools if id(tool) not in handed_out]
 
 
 def companions(module: ModuleType) -> Iterator[type]:

@@ -21,11 +21,11 @@ from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.kinds import class_vars, is_class, mro, root_package
 
 MODULES = (
+    "ag2",
     "agno",
     "anthropic",
     "autogen",
     "fastmcp",
-    "google_adk",
     "haystack",
     "langchain",
     "llama_index",

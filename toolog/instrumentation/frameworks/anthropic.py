@@ -65,7 +65,9 @@ def _refused(runner: Any, given: Given, answer: Any) -> Iterable[Request]:
 
 
 def _is_unknown(runner: Any, name: str) -> bool:
-    return name not in runner._runnable_tools() or name not in runner._available_tool_names()
+    find = getattr(runner, "_runnable_tools", None)
+    tools = runner._tools_by_name if find is None else find()  # the older way
+    return name not in tools or name not in runner._available_tool_names()
 
 
 _FUNCTIONS = "anthropic.lib.tools._beta_functions"

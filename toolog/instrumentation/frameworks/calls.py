@@ -124,7 +124,7 @@ class FrameworkCall(Call):
 
         Only the first time: a tool that calls itself makes another call.
         """
-        if self.function is None or unwrap_function(plan.function) is not self.function:
+        if self.muted >= 0 or self.function is None or unwrap_function(plan.function) is not self.function:
             return False
         self.muted = 0
         self.claimed = True
@@ -229,11 +229,11 @@ class FrameworkCall(Call):
     def _real(self, failure: BaseException | str | None) -> BaseException | str | None:
         """Return the exception behind a failure's text, where the framework told of it."""
         told = self.suspected
-        if told is None or isinstance(failure, BaseException) or failure != str(told):
-            return failure
-        if is_misfit(told, self.function):
+        if told is not None and failure == str(told):
+            failure = told
+        if isinstance(failure, BaseException) and is_misfit(failure, self.function):
             self._misfit()
-        return told
+        return failure
 
     def _misfit(self) -> None:
         """Note that the tool was not entered, since the arguments did not fit."""
@@ -339,15 +339,18 @@ def current_call() -> FrameworkCall | None:
     return call if isinstance(call, FrameworkCall) and not call.ended else None
 
 
+_VALIDATORS = ("pydantic_core.", "fast_depends.")
+
+
 def is_misfit(error: BaseException, function: Any) -> bool:
     """Whether an exception says that the arguments did not fit a function, so that none of its code ran: from
-    Python's own binding, or from pydantic's validation of the call."""
+    Python's own binding, or from the validation of the call by pydantic or fast_depends."""
     if type(function) is not FunctionType:
         return False
     if type(error) is TypeError:
         fits = not str(error).startswith(f"{function.__qualname__}() ")
-    elif type(error).__name__ == "ValidationError" and type(error).__module__.startswith("pydantic_core"):
-        fits = getattr(error, "title", None) != function.__name__
+    elif type(error).__name__ == "ValidationError" and type(error).__module__.startswith(_VALIDATORS):
+        fits = getattr(error, "title", function.__name__) != function.__name__
     else:
         return False
     trace = error.__traceback__

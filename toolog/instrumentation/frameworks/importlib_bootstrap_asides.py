@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction, signature
 from time import perf_counter_ns
 from types import CoroutineType, FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
 from toolog.arguments import Arguments
 from toolog.counters import contain
@@ -114,17 +114,18 @@ def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
 
 def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrapper:
     body = Entry(place=entry.place, role="body", read=entry.read, own=entry.own, opens=False)
-    known: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
+    # By id: a stand-in keeps its function alive, and the framework the stand-in.
+    known: WeakValueDictionary[int, Callable[..., Any]] = WeakValueDictionary()
 
     def toolog_made(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         made = wrapped(*args, **kwargs)
         try:
             if current_call() is None or type(made) is not FunctionType:
                 return made
-            stand_in = known.get(made)
+            stand_in = known.get(id(made))
             if stand_in is None:  # one for each, since frameworks remember what they worked out of a function
                 layer = make_layer(claims, body, Arguments(signature(made)), place, attribute)
-                stand_in = known[made] = _stand_in(made, layer)
+                stand_in = known[id(made)] = _stand_in(made, layer)
             return stand_in
         except Exception as trouble:
             contain("adapter", trouble)

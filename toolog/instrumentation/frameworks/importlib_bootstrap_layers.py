@@ -129,7 +129,8 @@ def open_call(
         return None
     parent = current.get()
     if request.carrier and _sender(request) is not None:
-        parent = attach(request.carrier)._make()
+        with attach(request.carrier) as parent:
+            pass
     call = FrameworkCall(plan, parent, adapter, entry, request)
     call.wall = time_ns()
     call.entered.add(key)

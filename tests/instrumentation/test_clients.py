@@ -1,0 +1,175 @@
+"""Plain clients, by no adapter: one request of the agent's is one record, whatever the client does inside."""
+
+from __future__ import annotations
+
+import asyncio
+import socketserver
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import aiohttp
+import boto3
+import pytest
+import redis
+import sqlalchemy
+from tooling import Namespaces, calls, names, watching
+
+from tests.helpers import Collector
+from tests.services.seaweedfs import SeaweedFS
+from toolog.instrumentation.entry import instrument
+
+
+@pytest.fixture
+def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
+    with watching() as collector:
+        yield collector
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = b'{"answer": 42}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+class _Redis(socketserver.StreamRequestHandler):
+    """Enough of a Redis server for a client to set and get, by its real protocol."""
+
+    held: dict[bytes, bytes] = {}
+
+    def handle(self) -> None:
+        while True:
+            head = self.rfile.readline()
+            if not head:
+                return
+            words = []
+            for _ in range(int(head[1:])):
+                size = int(self.rfile.readline()[1:])
+                words.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.wfile.write(self.answer(words[0].upper(), words[1:]))
+
+    def answer(self, command: bytes, words: list[bytes]) -> bytes:
+        if command == b"SET":
+            self.held[words[0]] = words[1]
+            return b"+OK\r\n"
+        if command == b"GET":
+            value = self.held.get(words[0])
+            return b"$-1\r\n" if value is None else b"$%d\r\n%s\r\n" % (len(value), value)
+        if command in (b"CLIENT", b"SELECT"):
+            return b"+OK\r\n"
+        return b"-ERR unknown command '%s'\r\n" % command
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[str, int]]:
+    """The address of a small web server, and the port of a small Redis server."""
+    socketserver.ThreadingTCPServer.daemon_threads = True
+    running = [
+        ThreadingHTTPServer(("127.0.0.1", 0), _Answers),
+        socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Redis),
+    ]
+    threads = [threading.Thread(target=one.serve_forever, args=(0.05,), daemon=True) for one in running]
+    for thread in threads:
+        thread.start()
+    yield f"http://127.0.0.1:{running[0].server_address[1]}", running[1].server_address[1]
+    for one, thread in zip(running, threads, strict=True):
+        one.shutdown()
+        one.server_close()
+        thread.join()
+
+
+def test_aiohttp(seen: Collector, servers: tuple[str, int]) -> None:
+    """One record a request, when it has its response; what the event loop calls is no call of the agent."""
+    protocol = aiohttp.client_proto.ResponseHandler
+    before = Namespaces(aiohttp, aiohttp.ClientSession, aiohttp.ClientResponse, protocol)
+    made = instrument(aiohttp)
+
+    async def fetch() -> None:
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"{servers[0]}/a", params={"q": "x"}) as response:
+                assert await response.json() == {"answer": 42}
+            assert (await session.get(f"{servers[0]}/b")).status == 200
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await session.post("http://127.0.0.1:9/", json={"a": 1})
+
+    asyncio.run(fetch())
+    found = calls(seen)
+    assert [(one["tool_name"], one["status"]) for one in found] == [
+        ("ClientSession.request", "success"), ("ClientResponse.json", "success"),
+        ("ClientSession.request", "success"), ("ClientSession.request", "execution_error"),
+    ]  # fmt: skip
+    assert (found[0]["input"]["method"], found[0]["input"]["str_or_url"]) == ("GET", f"{servers[0]}/a")
+    assert found[0]["input"]["params"] == {"q": "x"}
+    assert found[1]["output"] == {"answer": 42}
+    assert found[3]["error"]["type"].endswith("ClientConnectorError")
+    made.undo()
+    assert before.differences() == []
+
+
+def test_sqlalchemy(seen: Collector) -> None:
+    """One record for each thing done with a connection; what compiling a statement calls is none of them."""
+    engine = sqlalchemy.create_engine("sqlite://")
+    before = Namespaces(sqlalchemy, sqlalchemy.Connection, sqlalchemy.Engine)
+    insert, select = sqlalchemy.text("insert into t values (:a)"), sqlalchemy.text("select a from t")
+    made = instrument(sqlalchemy, tools=["Engine.*", "Connection.*", "Result.*"])
+    with engine.connect() as connection:
+        connection.execute(sqlalchemy.text("create table t (a int)"))
+        connection.execute(insert, {"a": 1})
+        assert connection.execute(select).scalar() == 1
+        with pytest.raises(sqlalchemy.exc.OperationalError):
+            connection.execute(sqlalchemy.text("select a from absent"))
+        connection.commit()
+    found = calls(seen)
+    assert [(one["tool_name"], one["status"]) for one in found] == [
+        ("Engine.connect", "success"),
+        ("Connection.execute", "success"),
+        ("Connection.execute", "success"),
+        ("Connection.execute", "success"), ("Result.scalar", "success"),
+        ("Connection.execute", "execution_error"),
+        ("Connection.commit", "success"),
+    ]  # fmt: skip
+    assert found[2]["input"]["parameters"] == {"a": 1}
+    assert found[5]["error"]["type"].endswith("OperationalError")
+    made.undo()
+    assert before.differences() == []
+    engine.dispose()
+
+
+def test_redis(seen: Collector, servers: tuple[str, int]) -> None:
+    """One record a command, with its own parameters; connections and parsers are not seen."""
+    client = redis.Redis(port=servers[1], protocol=2)
+    made = instrument(redis, tools=["*.set", "*.get", "*.incr"])
+    assert client.set("color", "blue", ex=60) is True
+    assert client.get("color") == b"blue"
+    with pytest.raises(redis.ResponseError):
+        client.incr("color")
+    made.undo()
+    client.close()
+    found = calls(seen)
+    assert [one["status"] for one in found] == ["success", "success", "execution_error"]
+    assert [one["tool_name"].rpartition(".")[2] for one in found] == ["set", "get", "incr"]
+    assert (found[0]["input"]["name"], found[0]["input"]["ex"]) == ("color", 60)
+    assert found[1]["output"] == "blue"
+
+
+def test_boto3_against_a_real_server(seen: Collector, seaweedfs: SeaweedFS, bucket: str) -> None:
+    """One record an operation, also of one that the server refuses."""
+    client = seaweedfs.client()
+    made = instrument(boto3)
+    client.put_object(Bucket=bucket, Key="a.txt", Body=b"hello")
+    assert client.get_object(Bucket=bucket, Key="a.txt")["ContentLength"] == 5
+    with pytest.raises(client.exceptions.NoSuchKey):
+        client.get_object(Bucket=bucket, Key="absent")
+    made.undo()
+    client.delete_object(Bucket=bucket, Key="a.txt")
+    assert names(seen) == ["S3.put_object", "S3.get_object", "S3.get_object"]
