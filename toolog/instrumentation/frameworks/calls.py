@@ -116,8 +116,7 @@ class FrameworkCall(Call):
 
     def take_input(self, request: Request) -> None:
         """Snapshot the arguments, by name."""
-        self.input, cuts = pack_cut(name_arguments(request, request.function), "input")
-        self.cuts, self.texts = cuts, None
+        self.input, self.cuts = pack_cut(name_arguments(request, request.function), "input")
 
     def yields_to(self, plan: Plan) -> bool:
         """Whether a wrapped function that is entered now is this call's own, which then does not record.
@@ -240,7 +239,6 @@ class FrameworkCall(Call):
         self.claimed = False
         self.refused = "validation_error"
         self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
-        self.texts = None
 
     def settle(
         self,
