@@ -100,7 +100,8 @@ def langsmith() -> Mask:
         {"pattern": re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}"), "replace": "[email]"},
         {"pattern": re.compile(r"\b(?:sk|pk|ghp|xox[a-z])[-_][A-Za-z0-9_-]{16,}"), "replace": "[key]"},
     ]
-    return create_anonymizer(rules, max_depth=32)
+    anonymize: Mask = create_anonymizer(rules, max_depth=32)
+    return anonymize
 
 
 def sentry() -> Mask:

@@ -106,7 +106,7 @@ def make_records(count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
         }
         for number in range(52)
     ]
-    clean = [
+    clean: list[dict[str, Any]] = [
         {
             "tool_name": "shop.find",
             "input": {"query": f"lamp {number}", "limit": 52},
