@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolog import serializers
+from toolog.breath import breathe
 from toolog.context import is_ours
 from toolog.control import Inbox
 from toolog.counters import contain, count
@@ -201,6 +202,7 @@ class Pipeline:
                 size = LARGE if backlog > 4 * SMALL else SMALL
                 for start in range(0, len(taken), size):
                     self._carry(taken[start : start + size])
+                    breathe()
                 total += len(taken)
             finally:
                 self._draining.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from toolog.breath import breathing
 from toolog.errors import SerializationError
 from toolog.pipeline.answers import words_of
 from toolog.retention import Policies
@@ -45,7 +46,7 @@ class Batch:
 
     def __init__(self, frames: Sequence[Frame], policies: Policies) -> None:
         self.frames = frames
-        self.records = [_record(frame, policies) for frame in frames]
+        self.records = [_record(frame, policies) for frame in breathing(frames)]
         self.open: list[list[int]] = [list(range(len(frames)))]
         self.settled: set[int] = set()
         self.letters: dict[int, tuple[str, str]] = {}

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolog.breath import breathing
 from toolog.errors import ConfigError, SerializationError, SinkUnavailable, shown
 from toolog.ownership import hand_over
 from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
@@ -116,7 +117,7 @@ class FileSink:
             raise SinkUnavailable(f"sink {self.name!r} is closed")
         rejected: dict[str, str] = {}
         buffer = io.BytesIO()
-        for record in batch:
+        for record in breathing(batch):
             try:
                 buffer.write(bytes_in(record, self._code))
             except SerializationError as error:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from toolog.breath import breathing
 from toolog.errors import SerializationError, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, decode
 
@@ -63,7 +64,7 @@ def _documents(batch: Batch, unreadable: dict[str, str]) -> Iterator[dict[str, A
     """Yield the documents one by one: a whole decoded batch at once would cost memory and collections of
     garbage.
     """
-    for record in batch:
+    for record in breathing(batch):
         try:
             document = decode(record.data, record.serializer)
         except SerializationError as error:

@@ -14,16 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from toolog.breath import breathe
 from toolog.spool import segment
 from toolog.spool.backlog import Backlog
 from toolog.spool.browse import fits
 from toolog.spool.cursor import Cursor, Mark
-from toolog.spool.frame import CHUNK, Frame, salt_of, scan
+from toolog.spool.frame import Frame, salt_of, scan
 
 _POLL_SECONDS = 0.01
 _LIST_EVERY = 1.0
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
+_STRIDE = 1 << 17  # bytes that are read, and looked through, before taking breath
 _SETTLED_NS = 100_000_000
 _GONE = 256
 _ROOM_EACH = 512
@@ -300,6 +302,7 @@ class SpoolReader:
                     break
                 frames += got
                 max_bytes -= sum([len(frame.payload) for frame in got])
+                breathe()
             if place.final and place.pos >= size:
                 place.done = True
         except BaseException:
@@ -317,7 +320,7 @@ class SpoolReader:
     ) -> list[Frame] | None:
         """Return the frames of one chunk, or None when there is nothing whole to read yet."""
         expected = min(max_bytes, max_records * self._average) * 5 // 4
-        wanted = min(CHUNK, max(1 << 16, expected))
+        wanted = min(_STRIDE, max(1 << 16, expected))
         while True:
             data = os.pread(fd, wanted, place.pos)
             if not data:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolog.breath import breathing
 from toolog.errors import SerializationError
 from toolog.sinks.base import SinkRecord, decode
 from toolog.sinks.forms import FORMS, bytes_in
@@ -56,7 +57,7 @@ def pack(records: Sequence[SinkRecord], form: str, level: int) -> Packed:
     size = count = highest = 0
     oldest = _LATEST
     try:
-        for record in records:
+        for record in breathing(records):
             try:
                 document = decode(record.data, record.serializer)
                 data = bytes_in(record, FORMS[form], document)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
+from toolog.breath import breathing
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
 from toolog.sinks.heap import keep_freed_memory
@@ -247,7 +248,7 @@ class OpenSearchSink(ElasticsearchSink):
 def _lines(part: Batch, options: SearchOptions, outcome: Outcome) -> list[Line]:
     """Return the lines of a bulk request for records; ``outcome`` learns of those that cannot become one."""
     lines: list[Line] = []
-    for record in part:
+    for record in breathing(part):
         try:
             record_id, body = encode(record.data, record.serializer, options.leaf_bytes)
         except SerializationError as error:

@@ -1,0 +1,44 @@
+"""Long work in our threads leaves the interpreter's lock to whoever waits for it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from toolog import breath
+
+
+def test_items_come_as_they_are() -> None:
+    """Whatever is iterated over with breathing comes whole and in order."""
+    assert list(breath.breathing(range(1000))) == list(range(1000))
+    assert list(breath.breathing([])) == []
+
+
+def test_rest_comes_after_a_stretch_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread rests once for each stretch that it worked, and not more often."""
+    clock, rests = [0.0], []
+
+    def rest(seconds: float) -> None:
+        rests.append(clock[0])
+
+    monkeypatch.setattr(breath, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(breath, "sleep", rest)
+    monkeypatch.setattr(breath, "_due", breath._Due())
+    for _ in range(1000):
+        clock[0] += breath.STRETCH / 100
+        breath.breathe()
+    assert len(rests) in (10, 11)
+
+
+def test_each_thread_has_its_own_breath(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That one thread rested does not make another one work on."""
+    rested: list[Any] = []
+    monkeypatch.setattr(breath, "sleep", lambda seconds: rested.append(threading.get_ident()))
+    monkeypatch.setattr(breath, "_due", breath._Due())
+    breath.breathe()
+    other = threading.Thread(target=breath.breathe)
+    other.start()
+    other.join()
+    assert len(set(rested)) == 2

@@ -1,0 +1,48 @@
+"""Taking breath: long work in our threads lets the application's threads have the interpreter's lock.
+
+A thread that needs the lock while another one computes waits for up to 5 ms (``sys.getswitchinterval``, which
+is the application's to set). What ships records computes for longer than that, so a tool call that happens to
+need the lock then would take 5 ms instead of some 20 us. So that work is done in stretches of a fraction of a
+millisecond, with a moment of sleep between them in which whoever waits gets the lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from time import perf_counter, sleep
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+STRETCH = 0.0003
+"""Seconds of work between two moments of rest."""
+_REST = 0.00001
+"""Seconds: the kernel makes about 60 us of it, long enough for a waiting thread to wake up. Zero is not."""
+_AT_ONCE = 16
+
+
+class _Due(threading.local):
+    at = 0.0
+
+
+_due = _Due()
+
+
+def breathe() -> None:
+    """Rest for a moment if this thread has worked for a stretch since it rested."""
+    now = perf_counter()
+    if now >= _due.at:
+        sleep(_REST)
+        _due.at = perf_counter() + STRETCH
+
+
+def breathing(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items, looking at the time after every few; each is meant to be 10 us of work, or less."""
+    left = _AT_ONCE
+    for item in items:
+        yield item
+        left -= 1
+        if not left:
+            breathe()
+            left = _AT_ONCE
