@@ -77,9 +77,11 @@ def test_run_tells_a_mistake_in_one_line(
 
 
 def test_run_with_nothing_named_runs_the_program_as_it_is(program: Shell) -> None:
-    """Only agent frameworks would be recorded; a program without any says what it says by itself."""
+    """Only agent frameworks would be recorded; of a program without any, one line says what to name."""
     done = program("run", "agent.py", "0")
-    assert (done.code, done.out, done.err) == (0, "arguments ['0'] __main__\n", "")
+    assert (done.code, done.out) == (0, "arguments ['0'] __main__\n")
+    assert "--instrument NAME" in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_run_refuses_an_option_it_does_not_know(program: Shell) -> None:

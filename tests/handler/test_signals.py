@@ -10,6 +10,7 @@ import pytest
 from tests.pipeline.programs import assert_complete, run
 
 PROGRAM = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
 log = attach(handler("memory", handle_signals=True, sinks={"out": {"type": "file", "path": "out.jsonl",
                      "batch": {"max_age": 30}}}))
 """

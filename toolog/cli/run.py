@@ -56,7 +56,7 @@ def command(
       toolog run -m myagent
     """
     import toolog
-    from toolog.instrumentation.frameworks import EVERYTHING
+    from toolog.instrumentation.frameworks import EVERYTHING, adapters, is_loaded
     from toolog.instrumentation.runprogram import run_program
 
     tools = names or tuple(configured("run", "instrument")) or (EVERYTHING,)
@@ -72,7 +72,14 @@ def command(
         )
     finally:
         _name_the_missing(made)
-        _explain()
+        if tools == (EVERYTHING,) and not any(map(is_loaded, adapters().values())):
+            click.echo(
+                "toolog run: nothing was recorded: the program imported no agent framework that toolog "
+                "knows, and nothing else is named (--instrument NAME, or instrument in [tool.toolog])",
+                err=True,
+            )
+        else:
+            _explain()
         if as_json:
             _tell()
 

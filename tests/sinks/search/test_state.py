@@ -201,7 +201,7 @@ def test_a_refusal_of_every_request_costs_few(
     records = batch([documents.call(number) for number in range(3000)])
     with pytest.raises(SinkDenied, match="illegal_argument_exception: no"):
         sink.write(records)
-    assert len(search_proxy.bulk_deliveries()) <= 40
+    assert len(search_proxy.bulk_deliveries()) <= 80
     search_proxy.clear()
     assert write(sink, batch(CALLS)) == Answer()
 

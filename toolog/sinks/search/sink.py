@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from copy import copy
 from math import ceil
 from typing import Any
 
@@ -79,11 +80,14 @@ class ElasticsearchSink:
         check_client(check_dialect(table["dialect"], where), where)
         self.options = SearchOptions.from_table(table, where)
         self.timeout = self.options.timeout
-        self._given = table
-        self._streams = stream_pattern(self.options.namespace)  # those that must have our mapping
+        self._begin(stream_pattern(self.options.namespace))
+
+    def _begin(self, streams: str) -> None:
+        """Begin as a sink that never reached its server; ``streams`` are those that must have our mapping."""
+        self._streams = streams
         self.pace = Pace()
         self.pulse = Pulse()
-        self._suspects = Suspects(where)
+        self._suspects = Suspects(self.options.where)
         self._wire: Wire | None = None
         self._bulk: Bulk | None = None
         self._open = False
@@ -92,8 +96,8 @@ class ElasticsearchSink:
         """Return another sink like this one for the records of one policy: of the others' data streams it
         neither knows nor wants to know anything.
         """
-        made = type(self)(name=self.name, **self._given)
-        made._streams = data_stream(policy, self.options.namespace)
+        made = copy(self)
+        made._begin(data_stream(policy, self.options.namespace))
         return made
 
     # -- the protocol of a sink ------------------------------------------------------------------------------
