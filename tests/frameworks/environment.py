@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 
-TESTING = ["pytest>=8.3", "pytest-asyncio>=0.25", "pytest-timeout>=2.3", "hypothesis>=6.112",
+TESTING = ["pytest>=8.3", "pytest-asyncio>=0.25", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.112",
            "aiohttp>=3.11", "trustme>=1.2"]  # fmt: skip
 """What the tests themselves need."""
 
@@ -72,7 +72,18 @@ def main(arguments: list[str]) -> int:
     name, *rest = arguments
     python = make(name)
     environment = {**os.environ, "TOOLOG_REQUIRE_FRAMEWORKS": required(name)}
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/frameworks", *rest]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-p",
+        "no:cacheprovider",
+        "tests/frameworks",
+        *rest,
+    ]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 

@@ -24,6 +24,7 @@ from toolog.snapshot import libraries as _libraries
 from toolog.snapshot import state
 from toolog.snapshot import stdlib as _stdlib
 from toolog.snapshot.cut import fit
+from toolog.snapshot.modest import is_modest
 from toolog.snapshot.walk import MAX_KEY, MAX_NESTING, MAX_NODES, Limits, Walk
 
 __all__ = ["Limits", "pack", "pack_cut", "plain"]
@@ -80,8 +81,7 @@ def _fast(value: Any) -> bytes | None:
     try:
         if kind is dict:
             if len(value) > 24 or len(value) > limits.max_items:
-                if not _is_simple(value):
-                    return None
+                return _pack_nested(value)
             else:  # the arguments of a call, most often: one flat dict of scalars
                 room = 16384
                 for item in value.values():
@@ -93,14 +93,13 @@ def _fast(value: Any) -> bytes | None:
                     elif kind is not float or item - item != 0.0:
                         room = -1
                         break
-                if (room < 0 or len("".join(value)) > MAX_KEY) and not _is_simple(value):
-                    return None
+                if room < 0 or len("".join(value)) > MAX_KEY:
+                    return _pack_nested(value)
         elif kind is str:
             if len(value) > limits.max_bytes:
                 return None
         elif kind is list:
-            if not _is_simple(value):
-                return None
+            return _pack_nested(value)
         elif kind is float:
             if value - value != 0.0:
                 return None
@@ -109,6 +108,20 @@ def _fast(value: Any) -> bytes | None:
         packed: bytes = _packb(value, None, _EXACT)
     except (TypeError, RuntimeError):  # refused by the packer, or another thread changed a dict meanwhile
         return None
+    return packed if len(packed) <= limits.max_bytes else None
+
+
+def _pack_nested(value: Any) -> bytes | None:
+    """Do for a dict or list with others in it what `_fast` does; the errors are the same."""
+    limits = capture
+    packed: bytes = _packb(value, None, _EXACT)
+    if len(packed) > limits.max_bytes:
+        return None
+    if is_modest(value, packed, limits.max_items, min(limits.max_nesting, MAX_NESTING)):
+        return packed
+    if not _is_simple(value):
+        return None
+    packed = _packb(value, None, _EXACT)  # anew: what was looked at, if another thread changed it meanwhile
     return packed if len(packed) <= limits.max_bytes else None
 
 

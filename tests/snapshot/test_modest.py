@@ -1,0 +1,79 @@
+"""What is told to keep all bounds keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ormsgpack
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolog.settings import capture
+from toolog.snapshot import _EXACT, _is_simple
+from toolog.snapshot.modest import is_modest
+
+texts = st.one_of(st.text(max_size=8), st.sampled_from(['"', "\\", "[{", "]}", '"[', "x" * 700, "ü" * 600]))
+leaves = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(), texts)
+trees = st.recursive(
+    leaves,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
+    max_leaves=20,
+)
+
+
+def ask(value: Any) -> bool:
+    """Return the answer for a value, with the configured bounds."""
+    packed = ormsgpack.packb(value, None, _EXACT)
+    return is_modest(value, packed, capture.max_items, capture.max_nesting)
+
+
+def nest(inner: Any, levels: int, kind: str) -> Any:
+    """Return a value inside so many lists or dicts."""
+    for level in range(levels):
+        inner = [inner] if kind == "list" or (kind == "both" and level % 2) else {"a": inner, "b": 1}
+    return inner
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.lists(trees, max_size=5), st.dictionaries(texts, trees, max_size=5)))
+def test_what_is_modest_passes_the_look_at_each_item(value: Any) -> None:
+    """For any nested value that the packer takes: a yes of the quick question is a yes of the slow one."""
+    try:
+        modest = ask(value)
+    except ormsgpack.MsgpackEncodeError:  # a lone surrogate
+        return
+    assert not modest or _is_simple(value)
+
+
+@pytest.mark.parametrize("kind", ["list", "dict", "both"])
+def test_depth_is_never_underestimated(kind: str) -> None:
+    """At any depth beyond the bound the answer is no, whatever the containers."""
+    for levels in range(1, 60):
+        value = nest([1, {"x": 2}], levels, kind)
+        assert not ask(value) or levels + 2 <= capture.max_nesting
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        list(range(2000)),
+        {"k" * 1025: 1, "b": [1]},
+        [float("nan")],
+        [1e999],
+        [b"bytes"],
+        {"a": ["]"]},
+        {"a": ['"'], "b": [1]},
+        [["x" * 9000]],
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_may_break_a_bound_is_left_to_the_slow_look(value: Any) -> None:
+    """Many items, long keys, numbers that are none, bytes, and brackets or quotes in texts get no quick yes."""
+    assert not ask(value)
+
+
+def test_ordinary_results_are_modest() -> None:
+    """Rows of a table and nested documents of some kilobytes are."""
+    assert ask({"rows": [{"id": number, "title": "walnut lamp", "price": 19.9} for number in range(50)]})
+    assert ask([{"user": {"name": "Ada", "tags": ["a", "b"]}, "ok": None}])
