@@ -22,8 +22,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 
-TESTING = ["pytest>=8.3", "pytest-asyncio>=0.25", "pytest-timeout>=2.3", "pytest-xdist>=3.6", "hypothesis>=6.112",
-           "aiohttp>=3.11", "trustme>=1.2"]  # fmt: skip
+TESTING = ["pytest>=8.3", "pytest-asyncio>=0.25", "pytest-timeout>=2.3", "pytest-xdist>=3.6",
+           "hypothesis>=6.112", "aiohttp>=3.11", "trustme>=1.2"]  # fmt: skip
 """What the tests themselves need."""
 
 

@@ -2,8 +2,8 @@
 
 What the packer took holds nothing but plain builtins, or it would have refused it; left to know are the
 bounds: how many items, how deep, how long the keys, no NaN. JSON tells enough of that to calls in C. The
-answer is "yes" or "perhaps not": brackets and quotes in texts, a text of half a kilobyte, or many items in all
-are left to the look at each item.
+answer is "yes" or "perhaps not": brackets and quotes in texts, a text of half a kilobyte, or many items in
+all are left to the look at each item.
 """
 
 from __future__ import annotations
