@@ -2,6 +2,7 @@
 
     python -m tests.frameworks.environment current            run tests/frameworks in that environment
     python -m tests.frameworks.environment before -k mcp      with arguments for pytest
+    python -m tests.frameworks.environment make before        only make it
 
 An environment is a file in ``environments/``: requirements as pip takes them, and a comment
 ``# requires: packages`` that names the root packages whose tests must not be skipped. It lies in
@@ -65,7 +66,11 @@ def make(name: str) -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests in one environment; returns pytest's exit code."""
+    """Run the tests in one environment, or only ``make`` some; returns pytest's exit code."""
+    if arguments[:1] == ["make"] and set(arguments[1:]) <= set(names()):
+        for name in arguments[1:]:
+            make(name)
+        return 0
     if not arguments or arguments[0] not in names():
         print(f"name an environment: {', '.join(names())}", file=sys.stderr)
         return 2
