@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import logging
@@ -20,7 +21,18 @@ from tests.helpers import collecting, wrap
 from toolog import record as module
 from toolog.context import current
 from toolog.emit import emit_event, loss_record
-from toolog.record import ToolRecord, make_record, new_record_id, record_from_log, stamp
+from toolog.errors import SerializationError
+from toolog.record import (
+    SuccessRecord,
+    ToolRecord,
+    expand,
+    make_record,
+    new_record_id,
+    record_from_log,
+    stamp,
+)
+from toolog.serializers.base import COMPACT
+from toolog.serializers.compact import unfold
 
 PHONE = "138" + "0013" + "8000"
 
@@ -191,3 +203,47 @@ def test_a_line_with_odd_attributes_is_valid() -> None:
     """A line with a name, stack or exception text of another type still makes a valid record."""
     line = logging.makeLogRecord({"name": None, "msg": "m", "levelno": 20, "stack_info": 5, "exc_text": 5})
     toolog.validate(record_from_log(line).document())
+
+
+def _short_and_whole(record: ToolRecord) -> tuple[bytes, bytes]:
+    assert type(record) is SuccessRecord
+    tail, count = record.tail()
+    bag = record._call.bag
+    content = tail[: len(tail) - len(bag.packed)] if bag.packed else tail
+    return expand(record.compact(content)), record.assemble(tail, count)
+
+
+def test_the_short_form_gives_the_document() -> None:
+    """Of a root, a child, a call in a session, in a task and of an instance: what the spool holds becomes,
+    byte for byte, the document that is assembled at once."""
+    inner = wrap(lambda value: value, "inner")
+    outer = wrap(lambda value: inner(value), "outer")
+    identity = b"\xb0" + b"a" * 16
+    method = wrap(lambda owner, value: value, "method", skip_first=True, identify=lambda owner: identity)
+
+    class Owner:
+        find = method
+
+    with collecting() as collector:
+        inner("walnut lamp")
+        outer({"sku": "A-1001", "price": 19.9, "note": None})
+        with toolog.session("order-17", customer="Ada"):
+            outer(7)
+        Owner().find("value")
+
+        async def task() -> None:
+            inner(True)
+
+        asyncio.run(task())
+    assert len(collector.records) == 7
+    for record in collector.records:
+        short, whole = _short_and_whole(record)
+        assert short == whole
+        toolog.validate(ormsgpack.unpackb(short))
+
+
+def test_a_damaged_short_form_is_refused() -> None:
+    """Fewer bytes than a short form has at least are told as such, not guessed at."""
+    with pytest.raises(SerializationError, match="short form"):
+        unfold(b"abc", COMPACT)
+    assert unfold(b"abc", 1) == (b"abc", 1)
