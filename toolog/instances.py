@@ -16,6 +16,7 @@ import gc
 import hashlib
 import inspect
 import os
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -100,7 +101,9 @@ may call a tool once more."""
 MAX_GONE = 256
 
 
-def _forget(ref: weakref.ref[Any]) -> None:
+def _forget(ref: weakref.ref[Any], is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+    if is_ending():  # the names of this module are gone already; objects that outlive it end now
+        return
     key = ref.key  # type: ignore[attr-defined]
     known = known_objects.get(key)
     if known is not None and known.ref is ref:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
+import subprocess
 import sys
+import textwrap
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -362,3 +364,33 @@ def test_introspection_and_undo_of_a_class_with_a_wrapped_constructor(seen: Coll
     made.undo()
     assert before.differences() == []
     assert sys.modules[__name__].Mail is Mail
+
+
+def test_objects_that_outlive_toolog_end_in_silence(tmp_path: Path) -> None:
+    """Tools that other modules hold end after this package when the interpreter ends; nothing is printed."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            import toolog, toolog.testing
+
+            class Shop:
+                def find(self, sku):
+                    return sku
+
+            toolog.instrument(Shop)
+            with toolog.testing.capture():
+                for module in list(sys.modules.values()):
+                    shop = Shop()
+                    shop.find("A-1001")
+                    try:
+                        module.keeper = shop
+                    except Exception:
+                        pass
+            find = Shop.find
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
