@@ -350,7 +350,7 @@ class SuccessRecord(ToolRecord):
         )  # fmt: skip
 
 
-_SHORT = struct.Struct("<QQQ16s8sHHH")
+_SHORT = struct.Struct("<qqQ16s8sIII")
 _pack_short = _SHORT.pack
 
 

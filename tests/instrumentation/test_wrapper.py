@@ -462,3 +462,15 @@ def test_contextvars_set_by_a_tool_stay(seen: Collector) -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="before")
     wrap(lambda: variable.set("after"), "set")()
     assert variable.get() == "after"
+
+
+@pytest.mark.parametrize("words", [1_000, 500_000])
+def test_long_texts_are_packed_and_cut_before_they_wait(words: int) -> None:
+    """A queue never holds a long text itself, given or returned in a flat dict, but its bounded snapshot."""
+    tool = wrap(lambda text: {"text": text}, "tool")
+    with collecting() as collector:
+        tool("walnut " * words)
+    record: Any = collector.records[0]
+    assert type(record._call.input) is bytes
+    assert type(record._output) is not dict
+    assert len(record.tail()[0]) < 300_000

@@ -27,7 +27,7 @@ from toolog.instrumentation.endings import fail, finish, prepare, reentered, ste
 from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
-from toolog.snapshot.flat import MOST_ITEMS, hold, pack_held
+from toolog.snapshot.flat import MOST_ITEMS, MOST_TEXT, hold, pack_held
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -86,22 +86,20 @@ def make_wrapper(plan: Plan) -> Wrapper:
                         )
                     elif args or template is None or len(named := {**template, **kwargs}) != size:
                         named = by_name(args, kwargs)
+                    flat = len(named) <= MOST_ITEMS
                     for item in named.values():
                         kind = type(item)
-                        if (
-                            kind is not str
-                            and kind is not int
-                            and kind is not float
-                            and kind is not bool
-                            and item is not None
-                        ):
-                            call.input, call.cuts = pack_cut(named, "input")
+                        if kind is str:
+                            if len(item) > MOST_TEXT:
+                                flat = False
+                                break
+                        elif kind is not int and kind is not float and kind is not bool and item is not None:
+                            flat = False
                             break
+                    if flat:
+                        call.input = named
                     else:
-                        if len(named) <= MOST_ITEMS:
-                            call.input = named
-                        else:
-                            call.input, call.cuts = pack_cut(named, "input")
+                        call.input, call.cuts = pack_cut(named, "input")
                     if identify is not None and instance is not None:
                         known = seen(id(instance))
                         call.instance = (
@@ -145,13 +143,11 @@ def make_wrapper(plan: Plan) -> Wrapper:
                     output = result.copy()  # first: another thread may change it between two looks at it
                     for item in output.values():
                         kind = type(item)
-                        if (
-                            kind is not str
-                            and kind is not int
-                            and kind is not float
-                            and kind is not bool
-                            and item is not None
-                        ):
+                        if kind is str:
+                            if len(item) > MOST_TEXT:
+                                output, cuts = pack_cut(output, "output")
+                                break
+                        elif kind is not int and kind is not float and kind is not bool and item is not None:
                             output, cuts = pack_cut(output, "output")
                             break
                 elif result is not None:

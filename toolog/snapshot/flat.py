@@ -19,27 +19,25 @@ Held = bytes | dict[str, Any] | str | int | float | bool | None
 
 MOST_ITEMS = 24
 """How many values a flat dict has at most."""
-MOST_TEXT = 16384
-"""How many characters a text has at most that is held as it is."""
+MOST_TEXT = 4096
+"""How many characters a text has at most that is held as it is: a queue bounds what waits by number only."""
+_MOST_GLANCED = 16384
 _MOST_PACKED = 65536  # longer ones have absurd keys, which are cut
 
 
 def is_flat(value: dict[Any, Any]) -> bool:
-    """Tell whether a dict (exactly a dict) holds nothing but a few scalars; its keys are not looked at.
+    """Tell whether a dict (exactly a dict) holds nothing but a few scalars, and no long text.
 
-    The wrapper has the same loop written out.
+    Its keys are not looked at. The wrapper has the same loop written out.
     """
     if len(value) > MOST_ITEMS:
         return False
     for item in value.values():  # (iterators that run in C are slower for so few items)
         kind = type(item)
-        if (
-            kind is not str
-            and kind is not int
-            and kind is not float
-            and kind is not bool
-            and item is not None
-        ):
+        if kind is str:
+            if len(item) > MOST_TEXT:
+                return False
+        elif kind is not int and kind is not float and kind is not bool and item is not None:
             return False
     return True
 
@@ -58,7 +56,7 @@ def texts_in(given: Any, output: Any) -> list[str] | None:
             texts.append(held)
         elif kind is bytes:
             return None
-    return texts if sum(map(len, texts)) <= MOST_TEXT else None
+    return texts if sum(map(len, texts)) <= _MOST_GLANCED else None
 
 
 def pack_flat(given: Held, output: Held) -> bytes | None:
