@@ -312,25 +312,25 @@ class SuccessRecord(ToolRecord):
             return tail + b"\xa9truncated" + packb(cuts), 3 + bag.count
         return tail, 2 + bag.count
 
-    def compact(self, packed: bytes) -> bytes:
+    def compact(self, tail: bytes, count: int) -> bytes:
         """Return the record in the spool's short form, that ``serializers.compact`` makes the document of.
 
-        ``packed`` are the pairs ``input`` and ``output``. Half as long, and made in a third of the time.
+        ``tail`` and ``count`` as from `tail`. Half as long, and made in a third of the time.
         """
         call = self._call
-        bag, instance, process = call.bag, call.instance, call.process
+        instance, process = call.instance, call.process
         lineage = b"" if call.parent is None else call.trace + _lineage(call)
         if instance is None:
-            head = call.plan.heads[2 + bag.count]
+            head = call.plan.heads[count]
         else:
-            head = call.plan.heads[3 + bag.count]
+            head = call.plan.heads[count + 1]
             process = b"%b\xabinstance_id%b" % (process, instance)
-        return b"%b%b%b%b%b%b" % (
+        return b"%b%b%b%b%b" % (
             _pack_short(
                 call.wall, self._duration, call.ident & MASK, _PREFIXES[1], Ids.prefix,
                 len(head), len(lineage), len(process),
             ),
-            head, lineage, process, packed, bag.packed,
+            head, lineage, process, tail,
         )  # fmt: skip
 
     def assemble(self, tail: bytes, count: int, masked: dict[str, int] | None = None) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import toolog
 from tests.helpers import wrap
@@ -82,12 +83,13 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 def test_both_ways_write_the_same(make: Make) -> None:
-    """For any flat content, the record that took the short way equals the one that did not."""
+    """For any content, flat or not, the record that took the short way equals the one that did not."""
     road = make()
+    nested = st.lists(flat, max_size=3) | st.lists(st.text() | st.floats(), max_size=5)
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(flat)
-    def compare(value: dict[str, Any]) -> None:
+    @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(flat | nested)
+    def compare(value: Any) -> None:
         echo(value)
         first = road.last()
         lane, road.lane = road.lane, no_lane
@@ -119,19 +121,39 @@ def test_ordinary_calls_take_the_short_way(make: Make) -> None:
         "password=hunter2",
         {"who": 13800138000},
         {"api_key": "Zq9-inv"},
-        "Grüße",
-        [1],
-        float("nan"),
+        [{"rows": [{"password": "hunter2"}]}],
+        "Grüße " + MAIL,
     ],
 )
-def test_what_is_not_known_to_be_clean_goes_the_ordinary_way(make: Make, value: Any) -> None:
-    """Secrets, other scripts, nested values and numbers that JSON cannot hold never take it."""
+def test_what_may_have_to_be_masked_goes_the_ordinary_way(make: Make, value: Any) -> None:
+    """Secrets never take the short way, in whatever they stand."""
     road = make()
     for _ in range(3):
         echo(value)
     assert not any(road.short)
     arrived = json.dumps(road.last())
     assert not any(secret in arrived for secret in (MAIL, "hunter2", "13800138000", "Zq9-inv"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Grüße", [1, {"a": ["b"]}], float("nan"), {"text": "lamp " * 2000}, {"at": 1732970000123}, {2: 3}],
+)
+def test_what_the_scan_clears_takes_the_short_way(make: Make, value: Any) -> None:
+    """Other scripts, nested values, long texts, and what JSON cannot hold take it from the first call."""
+    road = make()
+    for _ in range(2):
+        echo(value)
+    assert all(road.short)
+    assert road.last()["tool_name"] == "echo"
+
+
+def test_what_was_cut_takes_the_short_way(make: Make) -> None:
+    """A record that tells what was cut from it keeps saying so."""
+    road = make()
+    echo("lamp " * 200_000)
+    assert all(road.short)
+    assert road.last()["truncated"].keys() == {"input.value", "output"}
 
 
 def test_a_secret_in_a_tag_is_masked(make: Make) -> None:
@@ -144,16 +166,31 @@ def test_a_secret_in_a_tag_is_masked(make: Make) -> None:
     assert MAIL not in json.dumps(road.last())
 
 
-@pytest.mark.parametrize(
-    "options", [{"sanitizer": {"keys_add": ["walnut"]}}, {"sanitizer": {"tools": {"e*": {}}}}]
-)
-def test_own_rules_close_the_short_way(make: Make, options: dict[str, Any]) -> None:
-    """With a user's own words, or options by tool, every record goes the ordinary way."""
-    road = make(**options)
+def test_options_by_tool_close_the_short_way(make: Make) -> None:
+    """With options by tool, every record goes the ordinary way."""
+    road = make(sanitizer={"tools": {"e*": {}}})
     assert road.lane is no_lane
-    echo({"walnut": "lamp-text"})
-    if "keys_add" in options["sanitizer"]:
-        assert road.last()["output"] == {"walnut": "[MASKED:key]"}
+
+
+@pytest.mark.parametrize(
+    "sanitizer",
+    [
+        {"keys_add": ["walnut"]},
+        {"known_secrets": ["lamp-text"]},
+        {"rules_add": {"lamp": "lamp-[a-z]+"}},
+        {"rules_add": {"lamp": "^lamp-[a-z]+"}},
+    ],
+)
+def test_own_rules_are_asked_on_the_short_way(make: Make, sanitizer: dict[str, Any]) -> None:
+    """With a user's own words, secrets and rules, what they mask never takes the short way."""
+    road = make(sanitizer=sanitizer)
+    for _ in range(3):
+        echo({"walnut": "lamp-text"})
+    assert not any(road.short)
+    assert "lamp-text" not in json.dumps(road.last())
+    echo({"oak": 1})
+    anchored = sanitizer.get("rules_add", {"lamp": ""})["lamp"].startswith("^")  # cannot be asked of bytes
+    assert road.short[-1] is not anchored
 
 
 def test_the_short_way_ends_with_the_handler(make: Make) -> None:

@@ -32,7 +32,7 @@ from toolog.control import Inbox
 from toolog.counters import contain, count
 from toolog.pipeline import life
 from toolog.pipeline.held import Held
-from toolog.pipeline.lane import Lane, Shorten, make_lane, make_shorten, no_lane, not_short
+from toolog.pipeline.lane import Lane, Shortener, ShortenMany, make_lane, no_lane, not_short
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet, Sealed
@@ -88,7 +88,7 @@ class Pipeline:
         self._inbox: Inbox | None = None
         self._modes: dict[int, int] = {}
         self.lane: Lane = no_lane
-        self.shorten: Shorten = not_short
+        self.shorten: ShortenMany = not_short
         self._draining = _thread.allocate_lock()
         self._starting = _thread.allocate_lock()
         self._threadless = False
@@ -157,9 +157,10 @@ class Pipeline:
         if mode != _NOWHERE and levelno == SuccessRecord.levelno and self._transcode is None:
             rules = self.sanitizer or default()
             if not rules.by_tool:
-                self.shorten = make_shorten(rules.common)
-            if mode == _PROCESS:
-                self.lane = make_lane(self, lambda: next(_accepted.numbers))
+                shortener = Shortener(rules.common)
+                self.shorten = shortener.shorten_many
+                if mode == _PROCESS:
+                    self.lane = make_lane(self, shortener.shorten, lambda: next(_accepted.numbers))
         return mode
 
     def _serialize(self, levelno: int, packed: bytes) -> bytes | None:
@@ -230,16 +231,17 @@ class Pipeline:
 
     def _seal(self, taken: Sequence[tuple[int, int, int, Any]]) -> list[Sealed]:
         frames: list[Sealed | None] = []
+        plain: list[tuple[int, SuccessRecord]] = []
         fresh: list[tuple[int, ToolRecord]] = []
-        shorten = self.shorten
-        for _, levelno, code, payload in taken:
-            if code >= 0:
-                frames.append((levelno, code, payload))
-                continue
-            short = shorten(payload) if type(payload) is SuccessRecord else None
+        for place, (_, levelno, code, payload) in enumerate(taken):
+            frames.append((levelno, code, payload) if code >= 0 else None)
+            if code < 0:
+                (plain if type(payload) is SuccessRecord else fresh).append((place, payload))
+        for (place, success), short in zip(plain, self.shorten([one for _, one in plain]), strict=True):
             if short is None:
-                fresh.append((len(frames), payload))
-            frames.append(None if short is None else (levelno, COMPACT, short))
+                fresh.append((place, success))
+            else:
+                frames[place] = (success.levelno, COMPACT, short)
         sealed = seal_batch([record for _, record in fresh], self.sanitizer)
         for (place, record), packed in zip(fresh, sealed, strict=True):
             data = self._serialize(record.levelno, packed)

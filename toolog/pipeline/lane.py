@@ -1,20 +1,21 @@
-"""The short way of the commonest record: a success with flat content that is known to be clean.
+"""The short way of the commonest record: a success in which nothing is to be masked.
 
 What the stations do one after the other for any record, this does in one function, and in the short form that
 only the spool knows. First it asks for the record's *form*: what JSON it would be, with all digits alike. A
-form that was clean once is clean always; else names and words are looked at as `sanitize.glance` does. A
-record that is anything else goes the ordinary way; nothing is decided here that would be decided otherwise
-there (docs/decisions/short-way.md).
+form that was clean once is clean always; else names and words are looked at as `sanitize.glance` does, and
+where that does not know, the scan decides. A record that may have to be masked goes the ordinary way; nothing
+is decided here that would be decided otherwise there (docs/decisions/short-way.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from orjson import dumps
 from ormsgpack import packb
 
+from toolog.context import Bag
 from toolog.errors import SpoolError
 from toolog.record import SuccessRecord
 from toolog.sanitize.glance import DIGITS, Glance
@@ -29,8 +30,13 @@ Lane = Callable[[SuccessRecord], bool]
 """Takes a record as far as the disk; False when it must go the ordinary way."""
 Shorten = Callable[[SuccessRecord], bytes | None]
 """Returns a record in the short form, None when it must go the ordinary way."""
+ShortenMany = Callable[[Sequence[SuccessRecord]], list[bytes | None]]
+"""Does the same for several records at once."""
 
-_MOST_PACKED = 4096
+_MOST_GLANCED = 4096
+"""Bytes of MessagePack up to which the form and the words of a record are looked at."""
+_TOGETHER = 8
+"""How many records are scanned as one: where that hits, each is scanned again."""
 
 
 def no_lane(record: SuccessRecord) -> bool:
@@ -38,55 +44,102 @@ def no_lane(record: SuccessRecord) -> bool:
     return False
 
 
-def not_short(record: SuccessRecord) -> bytes | None:
+def not_short(records: Sequence[SuccessRecord]) -> list[bytes | None]:
     """Make no record short."""
-    return None
+    return [None] * len(records)
 
 
-def make_shorten(policy: Policy) -> Shorten:
-    """Return what makes records short as far as this policy (the sanitizer's) is known to change nothing."""
-    glance: Glance | None = policy.glance
-    if glance is None:
-        return not_short
-    clean_forms, learn_form = glance.clean_forms, glance.learn_form
+class Shortener:
+    """Makes records short as far as a policy (the sanitizer's, for every tool) changes nothing in them."""
 
-    def shorten(record: SuccessRecord) -> bytes | None:
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._glance: Glance | None = policy.glance
+
+    def prepare(self, record: SuccessRecord) -> tuple[bytes, int, bool] | None:
+        """Return the record's pairs from ``input`` on, how many they are, and whether they are known to be
+        clean; None when the record is not for the short way.
+        """
+        if record._sealed is not None or record.toolog_sanitizer is not None:  # another handler's was first
+            return None
         call = record._call
         given: Any = call.input
         output: Any = record._output
-        if type(given) is bytes or type(output) is bytes or record.toolog_sanitizer is not None:
-            return None
-        bag = call.bag
-        if bag.count and bag.cleared_by is not policy:  # the ordinary way looks at a session and tags once
-            return None
-        if record._sealed is not None:  # another handler's sanitizer was first
-            return None
+        glance = self._glance
+        if glance is not None and type(given) is not bytes and type(output) is not bytes:
+            try:
+                both = {"input": given, "output": output}
+                packed: bytes = packb(both)
+                if len(packed) <= _MOST_GLANCED:
+                    form = dumps(both).translate(DIGITS)
+                    if b"null" not in form or not may_be_no_number(packed):
+                        known = form in glance.clean_forms or glance.learn_form(form, given, output)
+                        bag = call.bag
+                        if not bag.count:
+                            return packed[1:], 2, known
+                        known = known and (bag.cleared_by is self._policy or self._clears(bag))
+                        return packed[1:] + bag.packed, 2 + bag.count, known
+            except Exception:  # keys that are no text, lone surrogates, integers beyond 64 bits
+                pass
+        tail, count = record.tail()
+        return tail, count, False
+
+    def _clears(self, bag: Bag) -> bool:
+        """Tell whether a session and tags are known to be clean; they are looked at once."""
+        policy = self._policy
+        if bag.texts is None or not policy.clears(bag.texts, bag.tags):
+            return False
+        bag.cleared_by = policy
+        return True
+
+    def shorten(self, record: SuccessRecord) -> bytes | None:
+        """Return a record in the short form, None when it must go the ordinary way. Never raises."""
         try:
-            both = {"input": given, "output": output}
-            packed: bytes = packb(both)
-            if len(packed) > _MOST_PACKED:
+            prepared = self.prepare(record)
+            if prepared is None:
                 return None
-            form = dumps(both).translate(DIGITS)
-        except Exception:  # keys that are no text, lone surrogates, integers beyond 64 bits
+            tail, count, known = prepared
+            if not known and self._policy.flags(tail):
+                return None
+            return record.compact(tail, count)
+        except Exception:  # the ordinary way fails closed, and counts it
             return None
-        if form not in clean_forms and not learn_form(form, given, output):
-            return None
-        if b"null" in form and may_be_no_number(packed):
-            return None
-        return record.compact(packed[1:])
 
-    return shorten
+    def shorten_many(self, records: Sequence[SuccessRecord]) -> list[bytes | None]:
+        """Do what `shorten` does for each of several records; those that are not known share a scan."""
+        short: list[bytes | None] = []
+        waiting: list[tuple[int, SuccessRecord, bytes, int]] = []
+        for place, record in enumerate(records):
+            short.append(None)
+            try:
+                prepared = self.prepare(record)
+                if prepared is not None:
+                    tail, count, known = prepared
+                    if known:
+                        short[place] = record.compact(tail, count)
+                    else:
+                        waiting.append((place, record, tail, count))
+            except Exception:
+                continue
+        for at in range(0, len(waiting), _TOGETHER):
+            some = waiting[at : at + _TOGETHER]
+            try:
+                clean = not self._policy.flags(b"".join([tail for _, _, tail, _ in some]))
+                for place, record, tail, count in some:
+                    if clean or not self._policy.flags(tail):
+                        short[place] = record.compact(tail, count)
+            except Exception:
+                continue
+        return short
 
 
-def make_lane(pipeline: Pipeline, accepted: Callable[[], int]) -> Lane:
+def make_lane(pipeline: Pipeline, shorten: Shorten, accepted: Callable[[], int]) -> Lane:
     """Return the short way into the spool of a pipeline that writes MessagePack in process durability.
 
     ``accepted`` counts a record that was taken.
     """
-    outlet, worker, shorten = pipeline.outlet, pipeline.worker, pipeline.shorten
+    outlet, worker = pipeline.outlet, pipeline.worker
     levelno = SuccessRecord.levelno
-    if shorten is not_short:
-        return no_lane
 
     def lane(record: SuccessRecord) -> bool:
         writer = outlet.writer

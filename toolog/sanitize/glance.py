@@ -43,8 +43,9 @@ RUN = b"0" * 9
 
 _DIGIT = re.compile("[0-9]").search
 _PLAIN = re.compile(rb"[A-Za-z0_-]*%?")
-_RECURRING = re.compile(rb"0*[A-Za-z_-]*0*%?")
-"""Words that are worth to be remembered; letters among digits are of numbers that come once."""
+_RECURRING = re.compile(rb"(?:0*[A-Za-z_-]*0*|[0_-]*[A-Za-z]?[0_-]*)%?")
+"""Words that are worth to be remembered (`0000-00-00T00` of all times, too); more letters among digits are of
+numbers that come once."""
 _HEX = re.compile(rb"[0a-f]{20,64}|[0a-f]{8}(?:-[0a-f]{4}){3}-[0a-f]{12}")
 _HEX_FIRST = re.compile(rb"(?:cc|db)[0-]*$")
 """Words of pairs that a hash or a UUID may end with."""
@@ -55,6 +56,8 @@ _CLEAN, _FIRST, _SECOND, _DIRTY = 0, 1, 2, 4
 _KINDS = (_FIRST, _SECOND, _DIRTY)
 """What a word is by the group of patterns that sees it. The first and the second word of pairs are harmless
 until both are there."""
+_UNKNOWN, _CLEAN_ONCE, _KNOWN = range(3)
+"""What is known of texts: nothing; that they are clean; that whatever has these words and other digits is."""
 
 
 class Glance:
@@ -86,27 +89,19 @@ class Glance:
 
         False when that is not known.
         """
-        clean_keys = self.clean_keys
         for value in values:
             if type(value) is dict:
-                if not clean_keys.issuperset(value) and not self._learn_keys(value):
+                if not self.clean_keys.issuperset(value) and not self._learn_keys(value):
                     return False
                 if any(type(item) is int and item >= LEAST_NUMBER for item in value.values()):
                     return False
             elif type(value) is int and value >= LEAST_NUMBER:
                 return False
-        text = BETWEEN.join(texts)
-        if not text.isascii():
-            return False
-        data = text.encode()
-        words = data.translate(WORDS).split()
-        if not self.clean_words.issuperset(words) and not self._learn(text, words):
-            return False
-        return RUN not in b"".join(words).replace(b"-", b"") or not self._find_number(data)
+        return self._read(texts) != _UNKNOWN
 
     def learn_form(self, form: bytes, given: Any, output: Any) -> bool:
-        """Tell whether all keys and words of two flat values (dicts of scalars, or scalars) are known to be
-        clean, and remember the form if it alone shows that.
+        """Tell whether two flat values (dicts of scalars, or scalars) are known to be clean, and remember
+        their form if it alone shows that.
 
         ``form`` is their JSON, in which `DIGITS` made all digits alike. What it does not show stays out: keys
         are known digit by digit, and how large a number is its form does not tell.
@@ -116,7 +111,7 @@ class Glance:
         for value in (given, output):
             kind = type(value)
             if kind is dict:
-                if not self.clean_keys.issuperset(value):
+                if not self.clean_keys.issuperset(value) and not self._learn_keys(value):
                     return False
                 alike = alike and not any(map(_DIGIT, value))
             for item in value.values() if kind is dict else (value,):
@@ -126,17 +121,29 @@ class Glance:
                     if item >= LEAST_NUMBER:
                         return False
                     alike = False
-        text = BETWEEN.join(texts)
-        if not text.isascii():
-            return False
-        words = text.encode().translate(WORDS).split()
-        if not self.clean_words.issuperset(words) or RUN in b"".join(words).replace(b"-", b""):
-            return False
-        if alike:
+        seen = self._read(texts)
+        if seen == _KNOWN and alike:
             if len(self.clean_forms) >= _MOST_FORMS:
                 self.clean_forms.clear()
             self.clean_forms.add(form)
-        return True
+        return seen != _UNKNOWN
+
+    def _read(self, texts: list[str]) -> int:
+        """Answer what is known of texts after a look at their words: `_UNKNOWN`, `_CLEAN_ONCE`, `_KNOWN`."""
+        text = BETWEEN.join(texts)
+        if not text.isascii():
+            return _UNKNOWN
+        data = text.encode()
+        words = data.translate(WORDS).split()
+        seen = _KNOWN
+        if not self.clean_words.issuperset(words):
+            if not self._learn(text, words):
+                return _UNKNOWN
+            if not self.clean_words.issuperset(words):
+                seen = _CLEAN_ONCE
+        if RUN in b"".join(words).replace(b"-", b""):
+            return _UNKNOWN if self._find_number(data) else _CLEAN_ONCE
+        return seen
 
     def _learn_keys(self, value: dict[Any, Any]) -> bool:
         """Answer whether the keys of a dict show nothing, as names and as texts; remember the clean ones."""
@@ -154,32 +161,46 @@ class Glance:
     def _learn(self, text: str, words: Iterable[bytes]) -> bool:
         """Look at the words that are not known to be clean, and answer whether the text shows nothing."""
         joined = 0
+        fresh: list[bytes] = []
         for word in set(words) - self.clean_words:
             kind = self._kinds.get(word)
-            if kind is None:
-                kind = self._judge_word(word, text)
-            if kind == _DIRTY:
-                return False
-            joined |= kind
-        return joined != _FIRST | _SECOND
-
-    def _judge_word(self, word: bytes, text: str) -> int:
-        if len(word) >= _LONGEST:
-            if not _HEX.fullmatch(word) or _AROUND_HEX in text:
-                return _DIRTY
-            return _FIRST if _HEX_FIRST.search(word) else _CLEAN
-        if not _PLAIN.fullmatch(word):
-            return _DIRTY
-        seen = self._look(b" %b= " % word)
-        kind = _DIRTY if len(seen) > 1 else _KINDS[seen[0]] if seen else _CLEAN
-        if _RECURRING.fullmatch(word):
-            if len(self.clean_words) + len(self._kinds) >= _MOST_WORDS:
-                self.clean_words.clear()
-                self._kinds.clear()
-            if kind == _CLEAN:
-                self.clean_words.add(word)
+            if kind is not None:
+                joined |= kind
+            elif len(word) >= _LONGEST:
+                if not _HEX.fullmatch(word) or _AROUND_HEX in text:
+                    return False
+                if _HEX_FIRST.search(word):
+                    joined |= _FIRST
+            elif _PLAIN.fullmatch(word):
+                fresh.append(word)
             else:
-                self._kinds[word] = kind
+                return False
+        if joined & _DIRTY:
+            return False
+        if fresh:
+            joined |= self._judge_words(fresh)
+        return not joined & _DIRTY and joined != _FIRST | _SECOND
+
+    def _judge_words(self, words: list[bytes]) -> int:
+        """Answer what words are together, and remember each; mostly one look at all of them is enough."""
+        if len(words) > 1 and self._look(b"".join([b" %b= " % word for word in words])):
+            joined = 0
+            for word in words:
+                joined |= self._judge_words([word])
+                if joined & _DIRTY:
+                    break
+            return joined
+        seen = self._look(b" %b= " % words[0]) if len(words) == 1 else ()
+        kind = _DIRTY if len(seen) > 1 else _KINDS[seen[0]] if seen else _CLEAN
+        for word in words:
+            if _RECURRING.fullmatch(word):
+                if len(self.clean_words) + len(self._kinds) >= _MOST_WORDS:
+                    self.clean_words.clear()
+                    self._kinds.clear()
+                if kind == _CLEAN:
+                    self.clean_words.add(word)
+                else:
+                    self._kinds[word] = kind
         return kind
 
 
@@ -229,8 +250,8 @@ def _as_word(text: str) -> str:
 
 
 _NAMES = [word for word in [*vocab.STRONG, *vocab.SHAPED] if word.isascii()]
-_FIRSTS = [f"{_begins({first for first, _ in _ascii_pairs()})}[^A-Za-z]*$"]
-_SECONDS = [f"^[^A-Za-z]*(?i:{'|'.join(sorted({second for _, second in _ascii_pairs()}))})[^a-z]"]
+_FIRSTS = [f"{_begins({first for first, _ in _ascii_pairs()})}[^A-Za-z =]*="]
+_SECONDS = [f" [^A-Za-z =]*(?i:{'|'.join(sorted({second for _, second in _ascii_pairs()}))})[^a-z]"]
 _SHOWN = [
     f"{_begins(_NAMES)}[^a-z]",
     f"(?i:{'|'.join(SUFFIXES)})[^a-z]",
