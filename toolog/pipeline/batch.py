@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from toolog.breath import breathing
@@ -46,7 +47,7 @@ class Batch:
 
     def __init__(self, frames: Sequence[Frame], policies: Policies) -> None:
         self.frames = frames
-        self.records = [_record(frame, policies) for frame in breathing(frames)]
+        self.records = [*_records(frames, policies)]
         self.open: list[list[int]] = [list(range(len(frames)))]
         self.settled: set[int] = set()
         self.letters: dict[int, tuple[str, str]] = {}
@@ -116,23 +117,25 @@ class Batch:
         """Return how many of so many records from the first on are stored when all of them are settled, and
         how many of those were dead letters before.
         """
-        stored = [frame for index, frame in enumerate(self.frames[:number]) if index not in self.letters]
-        return len(stored), sum([bool(addressee(frame.segment)) for frame in stored])
+        if self.letters:
+            stored = [
+                frame.segment for index, frame in enumerate(self.frames[:number]) if index not in self.letters
+            ]
+        else:
+            stored = [frame.segment for frame in self.frames[:number]]
+        return len(stored), sum([number for name, number in Counter(stored).items() if addressee(name)])
 
 
-def _record(frame: Frame, policies: Policies) -> SinkRecord:
-    payload, code = frame.payload, frame.serializer
-    if code == COMPACT:
-        try:
-            payload, code = unfold(payload, code)
-        except SerializationError:  # the sink will refuse it as what it cannot read
-            pass
-    policy = policies.policy(frame.levelno)
-    return SinkRecord(
-        payload,
-        serializer=code,
-        level=frame.levelno,
-        policy="" if policy is None else policy.name,
-        segment=frame.segment,
-        seq=frame.seq,
-    )
+def _records(frames: Sequence[Frame], policies: Policies) -> Iterator[SinkRecord]:
+    names: dict[int, str] = {}
+    for segment, _, _, seq, levelno, code, _, _, payload in breathing(frames):
+        if code == COMPACT:
+            try:
+                payload, code = unfold(payload, code)
+            except SerializationError:  # the sink will refuse it as what it cannot read
+                pass
+        policy = names.get(levelno)
+        if policy is None:
+            found = policies.policy(levelno)
+            policy = names[levelno] = "" if found is None else found.name
+        yield SinkRecord(payload, code, levelno, policy, segment, seq)

@@ -81,7 +81,6 @@ class SinkRecord:
     def __init__(
         self,
         data: bytes,
-        *,
         serializer: int = MSGPACK,
         level: int = 20,
         policy: str = "",
