@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
 import pytest
 
 from toolog import breath
+from toolog.handler import ToologHandler
 
 
 def test_items_come_as_they_are() -> None:
@@ -42,3 +44,36 @@ def test_each_thread_has_its_own_breath(monkeypatch: pytest.MonkeyPatch) -> None
     other.start()
     other.join()
     assert len(set(rested)) == 2
+
+
+def test_rest_is_longer_while_a_call_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that is being recorded loses one stretch to a thread of ours, not one each time it gives way."""
+    rests: list[float] = []
+    monkeypatch.setattr(breath, "sleep", rests.append)
+    monkeypatch.setattr(breath, "_due", breath._Due())
+    breath.breathe()
+    short = sum(rests)
+    breath.recording.append(None)
+    try:
+        breath._due.at = 0.0
+        breath.breathe()
+    finally:
+        breath.recording.pop()
+    assert sum(rests) - short > 10 * short
+
+
+def test_a_call_counts_as_recorded_as_long_as_the_handler_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a handler has a record it says so, and no longer, also when that fails."""
+    seen: list[int] = []
+
+    class Full(ToologHandler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen.append(len(breath.recording))
+            raise OSError("no room")
+
+    handler = Full(durability="memory", sinks={"kept": {"type": "memory"}})
+    try:
+        handler.handle(logging.makeLogRecord({"msg": "m"}))
+    finally:
+        handler.close()
+    assert (seen, breath.recording) == ([1], [])

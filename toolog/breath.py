@@ -4,10 +4,14 @@ A thread that needs the lock while another one computes waits for up to 5 ms (``
 is the application's to set). What ships records computes for longer than that, so a tool call that happens to
 need the lock then would take 5 ms instead of some 20 us. So that work is done in stretches of a fraction of a
 millisecond, with a moment of sleep between them in which whoever waits gets the lock.
+
+A call that is being recorded gives the lock up several times, in scans and in writing. So that it does not
+lose a stretch each time, our threads rest longer then.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from time import perf_counter, sleep
@@ -19,7 +23,14 @@ STRETCH = 0.0003
 """Seconds of work between two moments of rest."""
 _REST = 0.00001
 """Seconds: the kernel makes about 60 us of it, long enough for a waiting thread to wake up. Zero is not."""
+_PATIENCE = 0.001
+"""Seconds that a thread rests longer while a call is being recorded: most are over by then. Looking again and
+again whether it is over would take the lock each time."""
 _AT_ONCE = 16
+
+recording: list[None] = []
+"""One item for each call that is being recorded at this moment, by whatever thread."""
+os.register_at_fork(after_in_child=recording.clear)  # in a child the other threads are not there
 
 
 class _Due(threading.local):
@@ -34,6 +45,8 @@ def breathe() -> None:
     now = perf_counter()
     if now >= _due.at:
         sleep(_REST)
+        if recording:
+            sleep(_PATIENCE)
         _due.at = perf_counter() + STRETCH
 
 

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from toolog import counters
+from toolog.breath import recording
 from toolog.call import refresh_plans
 from toolog.context import is_ours
 from toolog.emit import cancel_first_record, is_opening
@@ -104,12 +105,15 @@ class ToologHandler(logging.Handler):
                 return False
             if isinstance(passed, logging.LogRecord):  # from 3.12 on a filter may answer another record
                 record = passed
+        recording.append(None)
         try:
             # the usual one, without another call on the way
             if type(record) is not SuccessRecord or not self._pipeline.lane(record):
                 self.emit(record)
         except Exception as error:
             self._broke(record, error)
+        finally:
+            del recording[-1:]
         return True
 
     def emit(self, record: logging.LogRecord) -> None:

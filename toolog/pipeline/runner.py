@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from toolog.breath import breathe
 from toolog.counters import contain, count
 from toolog.errors import SinkRejected, SinkUnavailable
 from toolog.pipeline import progress
@@ -276,9 +277,11 @@ class SinkRunner(Loop):
             count("stored", stored, sink=self.sink_name)
         if resent:
             count("resent", resent, sink=self.sink_name)
+        breathe()
         last = batch.frames[number - 1]
         if source.ack(last, state):
             self._doubtful.discard(source)
+        breathe()
         if state is not None and source is not self._sources[0]:
             # The sink's own state lives in the cursor on disk, whatever the records came from.
             self._sources[0].ack(last, state)
@@ -319,6 +322,7 @@ class SinkRunner(Loop):
             records = [batch.records[index] for index in part]
             self._plan(records)
             answer = read_answer(self._sink.write(records))
+            breathe()
         except SinkUnavailable as error:
             self._watch.end()
             self.breaker.failed("unavailable", error)
