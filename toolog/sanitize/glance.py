@@ -215,7 +215,7 @@ def _begins(words: Iterable[str]) -> str:
 
 
 def _ascii_pairs() -> Iterable[tuple[str, str]]:
-    return (pair for pair in vocab.PAIRS if "".join(pair).isascii())
+    return ((_as_word(first), second) for first, second in vocab.PAIRS if f"{first}{second}".isascii())
 
 
 def _joined() -> Iterable[str]:
@@ -249,7 +249,7 @@ def _as_word(text: str) -> str:
     return text.translate(str.maketrans("123456789", "000000000"))
 
 
-_NAMES = [word for word in [*vocab.STRONG, *vocab.SHAPED] if word.isascii()]
+_NAMES = [_as_word(word) for word in [*vocab.STRONG, *vocab.SHAPED] if word.isascii()]
 _FIRSTS = [f"{_begins({first for first, _ in _ascii_pairs()})}[^A-Za-z =]*="]
 _SECONDS = [f" [^A-Za-z =]*(?i:{'|'.join(sorted({second for _, second in _ascii_pairs()}))})[^a-z]"]
 _SHOWN = [

@@ -21,7 +21,7 @@ _OTHERS = bytes(byte for byte in range(256) if byte not in b'[]{}"\\')
 
 def is_modest(value: Any, packed: bytes, most_items: int, most_nesting: int) -> bool:
     """Tell that a value, ``packed`` in MessagePack, keeps the bounds; False when that is not known."""
-    if len(packed) > MOST_PACKED or b"\xcb\x7f" in packed or b"\xcb\xff" in packed:  # perhaps no number
+    if len(packed) > MOST_PACKED:
         return False
     try:
         shown: bytes = dumps(value)
@@ -29,9 +29,14 @@ def is_modest(value: Any, packed: bytes, most_items: int, most_nesting: int) -> 
         return False
     if shown.count(b",") >= most_items:
         return False
+    if b"null" in shown and (b"\xcb\x7f" in packed or b"\xcb\xff" in packed):  # perhaps no number
+        return False
     for start in range(0, len(shown) - _BLOCK, _BLOCK):
         if shown.find(b'"', start, start + _BLOCK) < 0:
             return False
+    # A dict lies in another one, or in a list; so it cannot be deeper than this, wherever they lie.
+    if 2 * shown.count(b"[") + shown.count(b":{") < most_nesting:
+        return True
     # What is left of it when all but brackets, quotes and what escapes them is taken out.
     bones = shown.translate(None, _OTHERS)
     if b"\\" in bones:
