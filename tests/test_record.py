@@ -25,14 +25,13 @@ from toolog.errors import SerializationError
 from toolog.record import (
     SuccessRecord,
     ToolRecord,
-    expand,
     make_record,
     new_record_id,
     record_from_log,
     stamp,
 )
 from toolog.serializers.base import COMPACT
-from toolog.serializers.compact import unfold
+from toolog.serializers.compact import expand, unfold
 
 PHONE = "138" + "0013" + "8000"
 

@@ -17,7 +17,6 @@ import logging
 import os
 import struct
 import time
-from binascii import hexlify
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -40,7 +39,7 @@ from toolog.levels import ROOT, level_name
 from toolog.snapshot import pack_cut
 from toolog.snapshot.flat import Held, pack_flat, pack_held
 
-_pack_double = struct.Struct(">d").pack
+pack_double = struct.Struct(">d").pack
 
 _INFO = 20
 _DURATION = b"\xabduration_ms\xcb"
@@ -49,9 +48,9 @@ _FACTS = (
     b"%b\xa9record_id\xd9\x20%b%b\xa9timestamp\xbb%b%06dZ"
     b"\xa8trace_id\xd9\x20%b\xa7span_id\xb0%b%b\xa7process%b"
 )
-_SUCCESS = _FACTS + _DURATION + b"%b%b"
+SUCCESS = _FACTS + _DURATION + b"%b%b"
 _CONTENT = b"\xa5input%b\xa6output%b%b"
-_ROOT = b"\xa9parent_id\xc0\xa5depth\x00"
+ROOT_LINEAGE = b"\xa9parent_id\xc0\xa5depth\x00"
 
 
 def new_record_id() -> bytes:
@@ -73,7 +72,7 @@ os.register_at_fork(after_in_child=_reseed)
 _second: tuple[int, bytes] = (-1, b"")
 
 
-def _date(seconds: int) -> bytes:
+def write_date(seconds: int) -> bytes:
     """Return ``YYYY-MM-DDTHH:MM:SS.`` in UTC; computed once a second."""
     global _second
     _second = (seconds, time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds)).encode())
@@ -83,7 +82,7 @@ def _date(seconds: int) -> bytes:
 def stamp(nanoseconds: int) -> bytes:
     """Return RFC 3339 in UTC with microseconds, 27 bytes, from nanoseconds since the epoch."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return b"%b%06dZ" % (_date(seconds), rest // 1000)
+    return b"%b%06dZ" % (write_date(seconds), rest // 1000)
 
 
 _SMALL = [number.to_bytes(1) for number in range(128)]
@@ -169,7 +168,7 @@ class ToolRecord(logging.LogRecord):
         head = _FACTS % (
             static,
             _PREFIXES[2 if duration is None else 1], call.span,
-            _second[1] if _second[0] == seconds else _date(seconds), rest // 1000,
+            _second[1] if _second[0] == seconds else write_date(seconds), rest // 1000,
             call.trace,
             call.span,
             _lineage(call),
@@ -177,7 +176,7 @@ class ToolRecord(logging.LogRecord):
         )  # fmt: skip
         count += 7
         if duration is not None:
-            head += _DURATION + _pack_double(duration / 1e6)
+            head += _DURATION + pack_double(duration / 1e6)
             count += 1
         if call.instance is not None:
             head += b"\xabinstance_id" + call.instance
@@ -341,45 +340,18 @@ class SuccessRecord(ToolRecord):
         instance = call.instance
         seconds, rest = divmod(call.wall, 1_000_000_000)
         second = _second
-        return _SUCCESS % (
+        return SUCCESS % (
             call.plan.heads[count + (instance is not None)], _PREFIXES[1], call.span,
-            second[1] if second[0] == seconds else _date(seconds), rest // 1000, call.trace, call.span,
-            _ROOT if call.parent is None else _lineage(call),
+            second[1] if second[0] == seconds else write_date(seconds), rest // 1000, call.trace, call.span,
+            ROOT_LINEAGE if call.parent is None else _lineage(call),
             call.process if instance is None else call.process + b"\xabinstance_id" + instance,
-            _pack_double(self._duration / 1e6), tail,
+            pack_double(self._duration / 1e6), tail,
         )  # fmt: skip
 
 
-_SHORT = struct.Struct("<qqQ16s8sIII")
-_pack_short = _SHORT.pack
-
-
-def expand(short: bytes) -> bytes:
-    """Return the document that `SuccessRecord.compact` made short, as MessagePack.
-
-    Raises struct.error for fewer bytes than that has at least.
-    """
-    wall, duration, ident, prefix, trace_prefix, heads, lines, processes = _SHORT.unpack_from(short)
-    span = hexlify(ident.to_bytes(8))  # `span_of`
-    seconds, rest = divmod(wall, 1_000_000_000)
-    date = _dates.get(seconds)
-    if date is None:
-        if len(_dates) > 256:
-            _dates.clear()
-        date = _dates[seconds] = _date(seconds)
-    line = _HEAD_SIZE + heads
-    process = line + lines
-    tail = process + processes
-    return _SUCCESS % (
-        short[_HEAD_SIZE:line], prefix, span, date, rest // 1000,
-        short[line : line + 32] if lines else span[8:] + trace_prefix + span, span,
-        short[line + 32 : process] if lines else _ROOT,
-        short[process:tail], _pack_double(duration / 1e6), short[tail:],
-    )  # fmt: skip
-
-
-_HEAD_SIZE = _SHORT.size
-_dates: dict[int, bytes] = {}
+SHORT = struct.Struct("<qqQ16s8sIII")
+"""The head of the short form: time, duration, id, two prefixes of ids, and the lengths of three parts."""
+_pack_short = SHORT.pack
 
 
 for _name in (

@@ -79,7 +79,7 @@ def test_depth_is_never_underestimated(kind: str) -> None:
     ids=lambda value: str(value)[:20],
 )
 def test_what_may_break_a_bound_is_left_to_the_slow_look(value: Any) -> None:
-    """Many items, long keys, what is no number, bytes, deep values with brackets in texts get no quick yes."""
+    """Many items, long keys, what is no number, bytes, deep values with brackets in texts get no yes."""
     assert not ask(value)
 
 

@@ -7,11 +7,39 @@ caller waits for it.
 from __future__ import annotations
 
 import struct
+from binascii import hexlify
 
 from toolog.errors import SerializationError
-from toolog.record import expand
+from toolog.record import ROOT_LINEAGE, SHORT, SUCCESS, pack_double, write_date
 from toolog.serializers import msgpack
 from toolog.serializers.base import COMPACT
+
+_HEAD_SIZE = SHORT.size
+_dates: dict[int, bytes] = {}
+
+
+def expand(short: bytes) -> bytes:
+    """Return the document that `SuccessRecord.compact` made short, as MessagePack.
+
+    Raises struct.error for fewer bytes than that has at least.
+    """
+    wall, duration, ident, prefix, trace_prefix, heads, lines, processes = SHORT.unpack_from(short)
+    span = hexlify(ident.to_bytes(8))  # `span_of`
+    seconds, rest = divmod(wall, 1_000_000_000)
+    date = _dates.get(seconds)
+    if date is None:
+        if len(_dates) > 256:
+            _dates.clear()
+        date = _dates[seconds] = write_date(seconds)
+    line = _HEAD_SIZE + heads
+    process = line + lines
+    tail = process + processes
+    return SUCCESS % (
+        short[_HEAD_SIZE:line], prefix, span, date, rest // 1000,
+        short[line : line + 32] if lines else span[8:] + trace_prefix + span, span,
+        short[line + 32 : process] if lines else ROOT_LINEAGE,
+        short[process:tail], pack_double(duration / 1e6), short[tail:],
+    )  # fmt: skip
 
 
 def unfold(payload: bytes, code: int) -> tuple[bytes, int]:
