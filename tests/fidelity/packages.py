@@ -8,11 +8,11 @@ from typing import NamedTuple
 class Subject(NamedTuple):
     """A package with its own tests, as its source distribution carries them.
 
-    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``tests``: where they lie in
-    the unpacked distribution, or a module name for tests that are installed with the package. ``requires``:
-    what they need beside pytest. ``arguments``: given to pytest; also what leaves out tests that need a
-    network, a terminal, or are about the package's build. ``by_nature``: tests that no wrapper in Python can
-    leave alone, with the reason why.
+    ``kind``: what it is here for. ``module``: what is imported and instrumented. ``inner``: its modules that
+    users import by name, instrumented beside it. ``tests``: where they lie in the unpacked distribution, or a
+    module name for tests that are installed with the package. ``requires``: what they need beside pytest.
+    ``arguments``: given to pytest; also what leaves out tests that need a network, a terminal, or are about
+    the package's build. ``by_nature``: tests that no wrapper in Python can leave alone, with the reason why.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Subject(NamedTuple):
     requires: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     by_nature: dict[str, str] = {}
+    inner: tuple[str, ...] = ()
 
 
 PACKAGES = (
@@ -36,7 +37,12 @@ PACKAGES = (
     Subject("click", "8.5.1", "click", ("tests",), "decorators, inheritance, captured streams"),
     Subject("marshmallow", "4.4.0", "marshmallow", ("tests",), "metaclasses, methods marked by attributes",
             requires=("simplejson",)),
-    Subject("boltons", "26.2.0", "boltons", ("tests",), "subclasses of builtins, generated functions"),
+    Subject("boltons", "26.2.0", "boltons", ("tests",), "subclasses of builtins, generated functions",
+            inner=("cacheutils", "debugutils", "deprutils", "dictutils", "easterutils", "ecoutils",
+                   "excutils", "fileutils", "formatutils", "funcutils", "gcutils", "ioutils", "iterutils",
+                   "jsonutils", "listutils", "mathutils", "mboxutils", "namedutils", "pathutils",
+                   "queueutils", "setutils", "socketutils", "statsutils", "strutils", "tableutils",
+                   "tbutils", "timeutils", "typeutils", "urlutils")),
     Subject("tenacity", "9.2.1", "tenacity", ("tests",), "decorators over sync and async functions",
             requires=("tornado", "typeguard"),
             by_nature={"*::TestContextManager::test_sleeps": "asserts that it takes less than 1.1 ms"}),
@@ -48,7 +54,8 @@ PACKAGES = (
     Subject("feedparser", "6.0.14", "feedparser", ("tests",), "mixins over sgmllib, dict subclasses"),
     Subject("python-dateutil", "4.0.0", "dateutil", ("tests",), "factories, singletons by metaclass, caches",
             requires=("hypothesis", "freezegun", "six"),
-            arguments=("-W", "default::pytest.PytestUnknownMarkWarning")),
+            arguments=("-W", "default::pytest.PytestUnknownMarkWarning"),
+            inner=("easter", "parser", "relativedelta", "rrule", "tz", "utils", "zoneinfo")),
     Subject("httpx", "0.28.1", "httpx", ("tests",), "sync and async twins over local servers",
             requires=("trio", "trustme", "uvicorn", "chardet", "httpx[brotli,cli,http2,socks,zstd]")),
     Subject("cattrs", "26.2.1", "cattrs", ("tests",), "generated functions, singledispatch",
