@@ -71,9 +71,10 @@ def run_suite(
             "PATH": f"{environment.python.parent}{os.pathsep}{os.environ['PATH']}",
         }  # fmt: skip
         kept = {key: os.environ[key] for key in _KEPT if key in os.environ}
+        settings = {**kept, **subject.variables, **settings}
         began = time.monotonic()
         done = _run(
-            command, cwd=environment.source, env={**kept, **settings}, stdin=subprocess.DEVNULL,
+            command, cwd=environment.source, env=settings, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
         )  # fmt: skip
         took = time.monotonic() - began

@@ -12,7 +12,8 @@ class Subject(NamedTuple):
     users import by name, instrumented beside it. ``tests``: where they lie in the unpacked distribution, or a
     module name for tests that are installed with the package. ``requires``: what they need beside pytest.
     ``arguments``: given to pytest; also what leaves out tests that need a network, a terminal, or are about
-    the package's build. ``by_nature``: tests that no wrapper in Python can leave alone, with the reason why.
+    the package's build. ``variables``: of the environment, as the package's own CI sets them. ``by_nature``:
+    tests that no wrapper in Python can leave alone, with the reason why.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Subject(NamedTuple):
     arguments: tuple[str, ...] = ()
     by_nature: dict[str, str] = {}
     inner: tuple[str, ...] = ()
+    variables: dict[str, str] = {}
 
 
 PACKAGES = (
@@ -60,7 +62,7 @@ PACKAGES = (
             requires=("trio", "trustme", "uvicorn", "chardet", "httpx[brotli,cli,http2,socks,zstd]")),
     Subject("cattrs", "26.2.1", "cattrs", ("tests",), "generated functions, singledispatch",
             requires=("hypothesis", "pytest-benchmark", "immutables", "typing-extensions"),
-            arguments=("--ignore=tests/preconf",)),
+            arguments=("--ignore=tests/preconf",), variables={"FAST": "1"}),
     Subject("anyio", "4.16.0", "anyio", ("tests",), "two async backends behind one face",
             requires=("trio", "trustme", "psutil", "exceptiongroup", "hypothesis", "pytest-mock",
                       "blockbuster", "pytest-timeout")),
@@ -68,7 +70,13 @@ PACKAGES = (
             requires=("trustme", "pyopenssl", "astor", "jedi"),
             arguments=("--pyargs", "-p", "trio._tests.pytest_plugin")),
     Subject("pydantic", "2.14.4", "pydantic", ("tests",), "a metaclass over a core in Rust, schemas",
-            requires=("dirty-equals", "pytest-mock", "pytest-examples", "jsonschema", "faker", "hypothesis")),
+            requires=("dirty-equals", "pytest-mock", "pytest-examples", "jsonschema", "faker", "hypothesis",
+                      "pytest-benchmark", "pytest-run-parallel", "pytz", "cloudpickle"),
+            arguments=("--ignore=tests/mypy", "--ignore=tests/benchmarks", "--ignore=tests/typechecking",
+                       "--ignore=tests/test_docs.py"),
+            inner=("aliases", "annotated_handlers", "config", "dataclasses", "fields",
+                   "functional_serializers", "functional_validators", "json_schema", "main", "networks",
+                   "root_model", "type_adapter", "types", "validate_call_decorator")),
 )  # fmt: skip
 
 INSTALLED = (

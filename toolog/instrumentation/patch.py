@@ -19,6 +19,7 @@ from typing import Any
 from toolog.arguments import Arguments, read_signature
 from toolog.call import Plan
 from toolog.instances import identify
+from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.discover import Tool, describe
 from toolog.instrumentation.importlib_bootstrap import Wrapper, make_wrapper
 from toolog.instrumentation.importlib_bootstrap_gates import (
@@ -271,6 +272,8 @@ def grant_constructor(
     raw = original_of(names["__init__"])
     signature = read_signature(raw)
     if type(raw).__name__ not in ("function", "FunctionWrapper") or signature is None:
+        return None
+    if looks_at_caller(raw):  # it would find us: its objects are then captured from their state
         return None
     spot = Spot(holder, "__init__", raw)
     try:
