@@ -27,7 +27,9 @@ from toolog.instrumentation.kinds import (
 _BY_DEPTH = frozenset({"_getframe", "_getframemodulename"})
 _SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL"})
 _MOST_HELPERS = 2  # one inside the other
-_MOST_FUNCTIONS = 200  # looked at for one function
+_MOST_ANSWERS = 20_000
+_answers: dict[tuple[int, int], tuple[CodeType, bool]] = {}
+"""By the code's identity, which is kept: equal code may stand in two modules."""
 
 
 def looks_at_caller(function: Any) -> bool:
@@ -40,20 +42,23 @@ def looks_at_caller(function: Any) -> bool:
     inner = unwrap(function)
     if type(inner) is not FunctionType:
         return False
-    return _reaches(inner, 1, root_package(module_of(inner)), set())
+    return _reaches(inner, 1, root_package(module_of(inner)))
 
 
-def _reaches(function: FunctionType, frames: int, package: str, seen: set[tuple[CodeType, int]]) -> bool:
+def _reaches(function: FunctionType, frames: int, package: str) -> bool:
+    """Whether a function, or a helper of its package, looks that many frames up."""
     code = function.__code__
-    if (code, frames) in seen or len(seen) >= _MOST_FUNCTIONS:
-        return False
-    seen.add((code, frames))
+    known = _answers.get((id(code), frames))
+    if known is not None:
+        return known[1]
     depth, walks = _frames_up(code)
-    if depth >= frames or (walks and frames == 1):
-        return True
-    if frames > _MOST_HELPERS:
-        return False
-    return any(_reaches(helper, frames + 1, package, seen) for helper in _helpers(function, package))
+    answer = depth >= frames or (walks and frames == 1)
+    if not answer and frames <= _MOST_HELPERS:
+        answer = any(_reaches(helper, frames + 1, package) for helper in _helpers(function, package))
+    if len(_answers) > _MOST_ANSWERS:
+        _answers.clear()
+    _answers[id(code), frames] = code, answer
+    return answer
 
 
 @lru_cache(maxsize=4096)
