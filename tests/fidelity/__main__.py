@@ -79,7 +79,7 @@ def _compare_mode(
         unsteady, left = len(left) - len(again), again
     wrong = [f"{one.test}: {one.plain} -> {one.watched}" for one in left]
     for reason, number in watched.facts.get("contained", {}).items():
-        wrong.append(f"{number} times contained: {reason}")
+        wrong.append(f"{number} times contained: {reason}; the last was {watched.facts.get('trouble')}")
     if watched.facts.get("faults"):
         wrong.append(f"{watched.facts['faults']} records not valid: {watched.facts['fault']}")
     if not plain.outcomes or plain.ending:

@@ -22,7 +22,9 @@ MODULE, MODE = os.environ["FIDELITY_MODULE"], os.environ["FIDELITY_MODE"]
 INNER = [f"{MODULE}.{name}" for name in os.environ.get("FIDELITY_INNER", "").split()]
 _out = open(os.environ["FIDELITY_OUT"], "a", 1, "utf-8", "backslashreplace")  # noqa: SIM115
 _me = os.getpid()
-_facts: dict[str, Any] = {"calls": 0, "faults": 0, "fault": "", "wrapped": 0, "seconds": 0.0}
+_facts: dict[str, Any] = {
+    "calls": 0, "faults": 0, "fault": "", "wrapped": 0, "seconds": 0.0, "trouble": "",
+}  # fmt: skip
 READING = float(os.environ.get("FIDELITY_READING", "10"))
 """Seconds in which documents of records are made and checked; later records are only counted."""
 
@@ -32,10 +34,27 @@ def _write(**line: object) -> None:
         _out.write(json.dumps(line) + "\n")
 
 
+def _keep_trouble() -> None:
+    """Keep the traceback of the last trouble that was contained."""
+    from toolog import counters
+
+    contain = counters.contain
+
+    def tell(reason: str, error: BaseException | None = None, **told: Any) -> None:
+        text = "" if error is None else "".join(traceback.format_exception(error))
+        _facts["trouble"] = f"{reason} {told or ''}\n{text[-3000:]}"
+        contain(reason, error, **told)
+
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "toolog" and getattr(module, "contain", None) is contain:
+            module.contain = tell  # type: ignore[attr-defined]
+
+
 def _instrument() -> None:
     import logging
 
     import toolog
+    import toolog.instrumentation.entry
     from toolog.call import refresh_plans
     from toolog.instrumentation import capture_output, loglines
     from toolog.schema import validate
@@ -58,6 +77,7 @@ def _instrument() -> None:
             _facts["seconds"] += time.monotonic() - began
             return True
 
+    _keep_trouble()
     logger = logging.getLogger("toolog.calls")
     logger.addHandler(Reader())
     logger.setLevel(logging.DEBUG if MODE == "everything" else logging.INFO)
