@@ -82,6 +82,9 @@ def _compare_mode(
         wrong.append(f"{number} times contained: {reason}; the last was {watched.facts.get('trouble')}")
     if watched.facts.get("faults"):
         wrong.append(f"{watched.facts['faults']} records not valid: {watched.facts['fault']}")
+    broken = [test for test, outcome in plain.outcomes.items() if "collect failed" in outcome]
+    if broken:
+        wrong.append(f"the plain run could not collect {', '.join(broken)}")
     if not plain.outcomes or plain.ending:
         wrong.append(f"the plain run did not end well: {plain.ending or 'no test ran'}")
     if not watched.facts.get("wrapped") and not watched.ending:
