@@ -88,7 +88,7 @@ def _helpers(function: FunctionType, package: str) -> Iterator[FunctionType]:
     """Give the functions of a package that one of its functions uses: by their names, through a module, or as
     methods of its own class."""
     around = function.__globals__
-    cls = around.get(function.__qualname__.partition(".")[0])
+    cls: Any = around.get(function.__qualname__.partition(".")[0])
     for owner, name in _uses(function.__code__):
         value: Any = None
         if owner is None:

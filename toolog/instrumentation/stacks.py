@@ -10,11 +10,10 @@ setattr.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from toolog.instrumentation.importlib_bootstrap import Wrapper
 from toolog.instrumentation.kinds import class_vars, is_class, module_vars, object_vars
 from toolog.instrumentation.proxy import dress, wrapper_in
 
@@ -75,11 +74,11 @@ class Standing:
         """Whether calls by the name come here: nobody else patched over it."""
         return self.current() is self.placed or self in stack_at(self.holder, self.attribute)
 
-    def dress(self, wrapper: Wrapper, switch: list[bool]) -> Any:
+    def dress(self, wrapper: Callable[..., Any], switch: list[bool]) -> Any:
         """Return what is to stand at the name."""
         return dress(self.raw, wrapper, switch, self, self.attribute, method=is_class(self.holder))
 
-    def place(self, wrapper: Wrapper) -> None:
+    def place(self, wrapper: Callable[..., Any]) -> None:
         """Put a wrapper where ``raw``, or the wrapper before this one, stands; raises TypeError when the
         holder refuses (an immutable type).
         """
