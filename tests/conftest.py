@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from tests.helpers import restored
+from toolog.settings import capture
 
 # How long an example takes says something about the machine, which may be busy, and nothing about a law.
 settings.register_profile("toolog", deadline=None)
@@ -10,3 +16,10 @@ settings.load_profile("toolog")
 
 # Real servers, see tests/services/fixtures.py.
 pytest_plugins = ["tests.services.fixtures"]
+
+
+@pytest.fixture(autouse=True)
+def settings_of_capture() -> Iterator[None]:
+    """What a test sets or configures about capture holds for that test alone."""
+    with restored(capture):
+        yield

@@ -15,6 +15,7 @@ from toolog.call import Plan
 from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.levels import ROOT
 from toolog.record import ToolRecord
+from toolog.settings import CaptureSettings
 
 
 class Collector(logging.Handler):
@@ -53,6 +54,17 @@ def collecting(level: int = logging.INFO) -> Iterator[Collector]:
         logger.handlers[:] = before[2]
         logger.propagate = before[1]
         logger.setLevel(before[0])
+
+
+@contextmanager
+def restored(settings: CaptureSettings) -> Iterator[None]:
+    """Leave all settings of capture as they were before the block."""
+    before = [(name, getattr(settings, name)) for name in settings.__slots__]
+    try:
+        yield
+    finally:
+        for name, value in before:
+            setattr(settings, name, value)
 
 
 def wrap(function: Callable[..., Any], tool_name: str = "", **options: Any) -> Any:

@@ -156,3 +156,26 @@ def test_a_run_with_records_says_nothing(bare_shell: Shell) -> None:
     done = run(bare_shell, "import shoptools\nshoptools.find('lamp')")
     assert "toolog run" not in done.err
     assert len(bare_shell("tail", "--json").rows) == 1
+
+
+def test_records_that_were_dropped_are_named(bare_shell: Shell) -> None:
+    """Where memory is full, and neither disk nor sink take any, the program's own diagnosis tells how many
+    were given up, and why."""
+    program = """
+        import shoptools, toolog
+        from toolog.instrumentation.doctor import diagnose
+        toolog.configure(
+            "prod", durability="memory", queue={"max_records": 10}, spool={"path": "/proc/none"},
+            shutdown_timeout="1 s",
+            sinks={"search": {"type": "elasticsearch", "hosts": ["http://127.0.0.1:9"]}},
+            retention={"INFO": {"sinks": ["search"]}},
+        )
+        toolog.instrument(shoptools)
+        for _ in range(500):
+            shoptools.find("lamp")
+        print([one.text for one in diagnose().problems if one.cause == "dropped"])
+    """
+    (bare_shell.folder / "shoptools.py").write_text(TOOLS)
+    (bare_shell.folder / "agent.py").write_text(textwrap.dedent(program))
+    done = bare_shell("run", "agent.py")
+    assert "were dropped: " in done.out, done.err

@@ -79,9 +79,12 @@ def _compare_mode(
         unsteady, left = len(left) - len(again), again
     wrong = [f"{one.test}: {one.plain} -> {one.watched}" for one in left]
     for reason, number in watched.facts.get("contained", {}).items():
-        wrong.append(f"{number} times contained: {reason}")
+        wrong.append(f"{number} times contained: {reason}; the last was {watched.facts.get('trouble')}")
     if watched.facts.get("faults"):
         wrong.append(f"{watched.facts['faults']} records not valid: {watched.facts['fault']}")
+    broken = [test for test, outcome in plain.outcomes.items() if "collect failed" in outcome]
+    if broken:
+        wrong.append(f"the plain run could not collect {', '.join(broken)}")
     if not plain.outcomes or plain.ending:
         wrong.append(f"the plain run did not end well: {plain.ending or 'no test ran'}")
     if not watched.facts.get("wrapped") and not watched.ending:

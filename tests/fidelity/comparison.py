@@ -65,18 +65,16 @@ def run_suite(
             "-p", "no:cacheprovider", "--tb=short", *subject.arguments, *(only or subject.tests),
         ]  # fmt: skip
         settings = {
-            "FIDELITY_MODULE": subject.module, "FIDELITY_MODE": mode, "FIDELITY_OUT": str(out),
+            "FIDELITY_MODULE": subject.module, "FIDELITY_INNER": " ".join(subject.inner),
+            "FIDELITY_MODE": mode, "FIDELITY_OUT": str(out),
             "PYTHONPATH": str(PLUGIN), "PYTHONHASHSEED": "0", "TOOLOG_AUTOCONFIGURE": "0", "CI": "1",
             "PATH": f"{environment.python.parent}{os.pathsep}{os.environ['PATH']}",
         }  # fmt: skip
-        kept = {
-            key: os.environ[key]
-            for key in ("HOME", "LANG", "TMPDIR", "FIDELITY_READING")
-            if key in os.environ
-        }
+        kept = {key: os.environ[key] for key in _KEPT if key in os.environ}
+        settings = {**kept, **subject.variables, **settings}
         began = time.monotonic()
         done = _run(
-            command, cwd=environment.source, env={**kept, **settings}, stdin=subprocess.DEVNULL,
+            command, cwd=environment.source, env=settings, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
         )  # fmt: skip
         took = time.monotonic() - began

@@ -7,8 +7,10 @@ tools, a runner that validates and makes texts of errors, and a node that knows 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import sys
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -271,8 +273,6 @@ def test_two_targets_of_one_framework_make_one_record(mini: Any) -> None:
 
 def test_layers_of_two_tables_come_off_in_any_order(mini: Any) -> None:
     """Every namespace is as it was, whichever went on first."""
-    import dataclasses
-
     other = dataclasses.replace(TABLE, name="other", family="miniagent")
     tools = sys.modules["miniagent.tools"]
     before = Namespaces(mini, tools, mini.Tool)
@@ -289,10 +289,46 @@ def test_layers_of_two_tables_come_off_in_any_order(mini: Any) -> None:
         assert before.differences() == []
 
 
+def test_plain_targets_and_tables_come_off_in_any_order(mini: Any) -> None:
+    """Whatever went on first and whatever comes off first: one record a call as long as one of them is in
+    force, aliases and containers included, and every namespace as it was after the last."""
+    other = dataclasses.replace(TABLE, name="other", family="miniagent")
+    tools = sys.modules["miniagent.tools"]
+    tools.RUNNERS = [tools.run]
+    before = Namespaces(mini, tools, mini.Tool)
+    run = tools.run
+    ways = {
+        "plain": lambda: entry.instrument([mini.Tool, tools.run]),
+        "table": lambda: entry.instrument(mini, adapter=TABLE),
+        "other": lambda: entry.instrument(mini, adapter=other),
+    }
+    seen: dict[frozenset[str], set[tuple[str, ...]]] = {}
+    for on in permutations(ways):
+        for off in (on, (on[1], on[0], on[2])):
+            made = {way: ways[way]() for way in on}
+            for way in off:
+                with capture("INFO") as records:
+                    assert mini.run(mini.Tool(add), {"a": 1}) == "3"
+                    assert tools.RUNNERS[0](mini.Tool(add), {"a": 1}) == "3"
+                found = tuple(sorted(record["tool_name"] for record in calls(records)))
+                seen.setdefault(frozenset(made), set()).add(found)
+                assert mini.run is tools.run is tools.RUNNERS[0]
+                made.pop(way).undo()
+            assert before.differences() == []
+            assert tools.RUNNERS[0] is run
+    assert {ways: found for ways, found in seen.items() if len(found) > 1} == {}
+    assert seen[frozenset({"plain"})] == {("Tool.call", "Tool.call", "run", "run")}
+    assert seen[frozenset({"table"})] == seen[frozenset({"table", "other"})] == {("add", "add")}
+
+
+def test_doctor_finds_nothing_wrong_where_a_table_covers_a_plain_target(mini: Any) -> None:
+    """A wrapper of ours over another one of ours is no patch of somebody else's."""
+    with toolog.instrument(mini.Tool), toolog.instrument(mini, adapter=TABLE):
+        assert [(one.cause, one.subject) for one in diagnose().problems] == []
+
+
 def test_a_framework_that_is_imported_later_is_hooked_then(tmp_path: Path) -> None:
     """Nothing is imported for an adapter; doctor says what waits."""
-    import dataclasses
-
     late = dataclasses.replace(
         TABLE, name="minilate", packages=("minilate",), distribution="minilate",
         entries=(Entry(place="minilate.tools:run", read=_read_run, judge=_judge),),

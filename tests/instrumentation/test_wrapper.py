@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import toolog
-from tests.helpers import Collector, collecting, wrap
+from tests.helpers import Collector, collecting, restored, wrap
 from toolog.call import refresh_plans
 from toolog.context import current
 from toolog.emit import emit_event
@@ -29,10 +29,8 @@ def seen() -> Iterator[Collector]:
 @pytest.fixture
 def settings() -> Iterator[Any]:
     """The settings of capture, restored afterwards."""
-    before = {name: getattr(capture, name) for name in ("max_depth", "on_max_depth", "slow_ms", "levels")}
-    yield capture
-    for name, value in before.items():
-        setattr(capture, name, value)
+    with restored(capture):
+        yield capture
     refresh_plans()
 
 

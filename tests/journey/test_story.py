@@ -1,5 +1,4 @@
-"""From one tool call to its whole story: over HTTP, a queue's worker, and a conversation that another process
-continues."""
+"""From one tool call to its whole story: over HTTP, and a queue's worker."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from fastapi import FastAPI, Request
 
 import toolog
@@ -126,90 +124,3 @@ def test_a_worker_of_a_queue_continues_the_story(tmp_path: Path) -> None:
         assert done["process"]["pid"] != asked["process"]["pid"]
     assert alone["parent_id"] is None
     assert len({first["trace_id"], second["trace_id"], alone["trace_id"]}) == 3
-
-
-TOOLS = {
-    "llm": """
-        import llm
-
-        class Memory(llm.Toolbox):
-            def __init__(self, prefix="m", api_key=None, limits=(1, 2)):
-                self.prefix, self.api_key, self.limits = prefix, api_key, limits
-
-            def keep(self, text: str) -> str:
-                "Keep a text."
-                return f"{self.prefix}:{text}"
-    """,
-    "langchain": """
-        from langchain_core.tools import BaseTool
-
-        class Memory(BaseTool):
-            name: str = "memory"
-            description: str = "Keep a text."
-            prefix: str = "m"
-            api_key: str | None = None
-            limits: list[int] = [1, 2]
-
-            def _run(self, text: str) -> str:
-                return f"{self.prefix}:{text}"
-
-            def keep(self, text: str) -> str:
-                return self.invoke({"text": text})
-    """,
-    "plain": """
-        class Memory:
-            def __init__(self, prefix="m", *, api_key=None, limits=(1, 2)):
-                self.prefix, self.api_key, self.limits = prefix, api_key, limits
-
-            def keep(self, text):
-                return f"{self.prefix}:{text}"
-    """,
-}
-
-FIRST = """
-    import json, toolog
-    from toolog.testing import capture
-    from memories import Memory
-
-    toolog.instrument(Memory)
-    with capture(level="INFO") as records, toolog.session("talk-7"):
-        Memory(prefix="p", api_key="invented-" + "key-0123456789abcdef").keep("a")
-    print(json.dumps(records))
-"""
-SECOND = """
-    import json, sys, toolog
-    from toolog.testing import capture
-    from memories import Memory
-
-    toolog.instrument(Memory)
-    (before,) = [record for record in json.load(sys.stdin) if record["event"] == "tool_instance"]
-
-    def make(**config):
-        return Memory(**{**config, "api_key": "invented-" + "key-0123456789abcdef"})
-
-    with capture(level="INFO") as records, toolog.session("talk-7"):
-        again = toolog.recreate(before, {"Memory": make})
-        assert again.keep("b") == "p:b"
-    print(json.dumps(records))
-"""
-
-
-@pytest.mark.parametrize("kind", TOOLS)
-def test_a_conversation_goes_on_in_another_process(kind: str, tmp_path: Path) -> None:
-    """A tool is built again from its record in a new process: the same configuration, its secret filled in
-    and never recorded, and the new instance names the old one."""
-    if kind == "langchain":
-        pytest.importorskip("langchain_core")
-    (tmp_path / "memories.py").write_text(textwrap.dedent(TOOLS[kind]))
-    (tmp_path / "first.py").write_text(textwrap.dedent(FIRST))
-    (tmp_path / "second.py").write_text(textwrap.dedent(SECOND))
-    first = run(tmp_path / "first.py")
-    second = run(tmp_path / "second.py", first)
-    assert "invented-" not in json.dumps([first, second])
-    old, new = (only(records, event="tool_instance") for records in (first, second))
-    assert new["recreated_from"] == old["instance_id"] != new["instance_id"]
-    assert new["config_hash"] == old["config_hash"]
-    assert (new["config"]["prefix"], new["config"]["limits"]) == ("p", [1, 2])
-    calls = [record for record in second if record["event"] == "tool_call_success"]
-    assert calls
-    assert {(call["instance_id"], call["session_id"]) for call in calls} == {(new["instance_id"], "talk-7")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import ormsgpack
@@ -21,15 +20,6 @@ trees = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
     max_leaves=20,
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def bounds() -> Iterator[None]:
-    """The default bounds, whatever was configured before."""
-    before = capture.max_bytes, capture.max_items, capture.max_nesting
-    capture.max_bytes, capture.max_items, capture.max_nesting = 65536, 1000, 32
-    yield
-    capture.max_bytes, capture.max_items, capture.max_nesting = before
 
 
 def ask(value: Any) -> bool:

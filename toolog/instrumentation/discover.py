@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.frameworks import adapter_of
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
@@ -32,7 +33,6 @@ from toolog.instrumentation.kinds import (
     is_class,
     is_public,
     kind_of,
-    looks_at_caller,
     module_of,
     module_vars,
     mro,

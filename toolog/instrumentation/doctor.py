@@ -32,7 +32,7 @@ from toolog.instrumentation.discover import Found, Tool
 from toolog.instrumentation.entry import Instrumentation, active
 from toolog.instrumentation.frameworks.install import Installed, installed, names_of, sort_by_adapter
 from toolog.instrumentation.kinds import module_vars, object_vars
-from toolog.instrumentation.patch import Spot, namespace, spot_at
+from toolog.instrumentation.patch import Spot, spot_at
 from toolog.instrumentation.silence import Finding, after_the_call, few
 from toolog.instrumentation.targets import Target, resolve, search
 
@@ -155,8 +155,8 @@ def _look_at_framework(held: Installed) -> Iterator[Finding]:
             "note", "waiting", adapter.name, f"{len(held.waiting)} of its modules are not imported yet"
         )
     for layer in held.layers:
-        now = namespace(layer.holder).get(layer.attribute)
-        if now is not layer.placed:
+        if not layer.stands():
+            now = layer.current()
             place = f"{getattr(layer.holder, '__name__', '?')}.{layer.attribute}"
             yield Finding(
                 "problem", "patched over", place, f"a {type(now).__name__} stands where our wrapper stood",
@@ -167,7 +167,7 @@ def _look_at_framework(held: Installed) -> Iterator[Finding]:
 def _check_spot(spot: Spot) -> Iterator[Finding]:
     name = f"{getattr(spot.holder, '__name__', type(spot.holder).__name__)}.{spot.attribute}"
     now = spot.current()
-    if now is spot.placed:
+    if spot.stands():
         if isinstance(spot.holder, ModuleType):
             loaded = sys.modules.get(module_vars(spot.holder).get("__name__", ""))
             if loaded is not None and loaded is not spot.holder:
@@ -187,7 +187,7 @@ def _check_spot(spot: Spot) -> Iterator[Finding]:
 def _held_elsewhere(spots: Iterable[Spot]) -> Iterator[Finding]:
     """Tell who holds plain functions that were taken before they were wrapped: one pass of the garbage
     collector."""
-    originals = {id(spot.raw): spot for spot in spots if spot.current() is spot.placed}
+    originals = {id(spot.raw): spot for spot in spots if spot.stands()}
     if not originals:
         return
     ours = {id(spot) for spot in originals.values()}

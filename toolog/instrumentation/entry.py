@@ -38,10 +38,10 @@ from toolog.instrumentation.patch import (
     link_overrides,
     lock,
     release,
-    repair_aliases,
     spot_at,
 )
 from toolog.instrumentation.room import give_back
+from toolog.instrumentation.stacks import repair_aliases
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, as_adapted, find_dotted, resolve, search
 

@@ -129,22 +129,6 @@ def unwrap(function: Any) -> Any:
     return function
 
 
-_FRAMES = frozenset({"_getframe", "_getframemodulename"})
-
-
-def looks_at_caller(function: Any) -> bool:
-    """Whether a function's own code looks for its caller's frame: a wrapper's frame would answer instead.
-
-    So it is with what makes a class and says that it belongs to the caller's module. What merely takes its
-    own frame (``inspect.currentframe()`` without ``f_back``) does not count.
-    """
-    inner = unwrap(function)
-    if type(inner) is not FunctionType:
-        return False
-    names = set(inner.__code__.co_names)
-    return bool(_FRAMES & names) or {"inspect", "stack"} <= names or {"currentframe", "f_back"} <= names
-
-
 def why_no_tools(cls: type) -> str | None:
     """Return why a class holds no tools (exception, enum, C type ...), or None when it may."""
     flags = _flags(cls)

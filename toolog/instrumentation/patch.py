@@ -3,8 +3,7 @@
 A `Spot` is one name in one namespace (of a class, a module or an object) where our wrapper stands in place of
 the original. However many targets cover it, there is one wrapper, so one record a call: each target holds a
 `Grant` on the spot, and the original comes back when the last grant is gone, the very same object, at the
-same place in the same order. Nothing is read or written by getattr and setattr: an inherited method stays on
-the class that holds it.
+same place in the same order (see `stacks`). An inherited method stays on the class that holds it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
 from toolog.call import Plan
 from toolog.instances import identify
+from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.discover import Tool, describe
 from toolog.instrumentation.importlib_bootstrap import Wrapper, make_wrapper
 from toolog.instrumentation.importlib_bootstrap_gates import (
@@ -29,14 +28,13 @@ from toolog.instrumentation.importlib_bootstrap_gates import (
     make_outermost,
     make_super_gate,
 )
-from toolog.instrumentation.kinds import class_vars, is_class, module_vars, mro, object_vars
-from toolog.instrumentation.proxy import ToolWrapper, dress, wrapper_in
+from toolog.instrumentation.kinds import class_vars, is_class, module_vars, mro
+from toolog.instrumentation.proxy import wrapper_in
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, repair_aliases, stack_at
 from toolog.sanitize import default
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
-
-ABSENT = object()
 
 
 class Grant:
@@ -51,54 +49,16 @@ class Grant:
         self.rank = rank
 
 
-class Spot:
-    """One name in one namespace, and what stands there instead of ``raw``."""
+class Spot(Standing):
+    """One name in one namespace, and who has a claim on its calls."""
 
-    __slots__ = (
-        "__weakref__", "attribute", "grants", "holder", "overriding", "placings", "plans", "raw", "switches",
-    )  # fmt: skip
+    __slots__ = ("grants", "overriding", "plans")
 
     def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
-        self.holder = holder
-        self.attribute = attribute
-        self.raw = raw
-        self.placings: list[Any] = []
-        self.switches: list[list[bool]] = []
+        super().__init__(holder, attribute, raw)
         self.grants: list[Grant] = []
         self.plans: dict[int, Plan] = {}  # of the grants; read live below
         self.overriding: weakref.WeakSet[Spot] = weakref.WeakSet()
-
-    @property
-    def placed(self) -> Any:
-        """What of ours stands at the name, or stood there last."""
-        return self.placings[-1] if self.placings else ABSENT
-
-    def current(self) -> Any:
-        """Return what stands at the name now, ABSENT for nothing."""
-        return namespace(self.holder).get(self.attribute, ABSENT)
-
-    def place(self, wrapper: Wrapper) -> None:
-        """Put a wrapper at the name; raises TypeError when the holder refuses (an immutable type)."""
-        switch = [True]
-        method = is_class(self.holder)
-        placed = dress(self.raw, wrapper, switch, self, self.attribute, method=method)
-        put(self.holder, self.attribute, placed)
-        self.switches.append(switch)
-        self.placings.append(placed)
-
-    def restore(self) -> bool:
-        """Put the original back and switch our wrappers off.
-
-        When somebody else patched over ours since, theirs stays, and what it still holds of ours passes calls
-        through. Returns whether the original stands at the name again.
-        """
-        for switch in self.switches:
-            switch.clear()
-        now = self.current()
-        if now is self.placed:
-            put(self.holder, self.attribute, self.raw)
-            return True
-        return now is self.raw
 
     def compose(self) -> Wrapper:
         """Return the wrapper that serves all grants: an open one decides for all calls, else each for its
@@ -125,38 +85,11 @@ class Spot:
             del self.plans[key]
 
 
-def namespace(holder: Any) -> Any:
-    """Return the namespace of a class, a module or an object."""
-    if is_class(holder):
-        return class_vars(holder)
-    if isinstance(holder, ModuleType):
-        return module_vars(holder)
-    return object_vars(holder) or {}
-
-
-def put(holder: Any, attribute: str, value: Any) -> None:
-    """Set (or, for ABSENT, remove) a name in a namespace, past any ``__setattr__`` of its owner."""
-    if is_class(holder):
-        if value is ABSENT:
-            type.__delattr__(holder, attribute)
-        else:
-            type.__setattr__(holder, attribute, value)
-        return
-    names = namespace(holder)
-    if value is ABSENT:
-        names.pop(attribute, None)
-    else:
-        names[attribute] = value
-
-
 def spot_at(holder: Any, attribute: str) -> Spot | None:
-    """Return the spot whose wrapper stands at a name now, or None."""
-    ours = wrapper_in(namespace(holder).get(attribute))
-    if ours is None or not isinstance(ours._self_mark, Spot):
-        return None
-    spot: Spot = ours._self_mark
-    if spot.holder is holder or (isinstance(spot.holder, ModuleType) and isinstance(holder, ModuleType)):
-        return spot
+    """Return the spot whose wrapper stands at a name now, also under a framework's table, or None."""
+    for one in stack_at(holder, attribute):
+        if isinstance(one, Spot):
+            return one
     return None
 
 
@@ -170,12 +103,11 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
     spot = spot_at(tool.holder, tool.attribute)
     fresh = spot is None
     if spot is None:
-        raw = namespace(tool.holder).get(tool.attribute, ABSENT)
-        ours = wrapper_in(raw)
-        if ours is not None:
-            if not isinstance(ours._self_mark, Spot):
-                return "already a tool by @toolog.tool"
-            raw = ours._self_raw  # a class made from another one's namespace, as dataclass(slots=True) does
+        # Below a framework's table; a class made from another one's namespace, as dataclass(slots=True) does,
+        # holds that one's wrappers.
+        raw = original_of(namespace(tool.holder).get(tool.attribute, ABSENT))
+        if wrapper_in(raw) is not None:
+            return "already a tool by @toolog.tool"
         spot = Spot(tool.holder, tool.attribute, raw)
     for held in spot.grants:
         if held.owner is owner and _same_gate(held.tool, tool):
@@ -258,7 +190,7 @@ def release(owner: object, spots: Iterable[Spot]) -> list[str]:
         spot.grants = [grant for grant in spot.grants if grant.owner is not owner]
         spot.note_plans()
         if spot.grants:
-            if _decisive(spot) != before and spot.current() is spot.placed:
+            if _decisive(spot) != before and spot.stands():
                 spot.place(spot.compose())
                 repair_aliases([spot])
             continue
@@ -337,12 +269,11 @@ def grant_constructor(
     spot = spot_at(holder, "__init__")
     if spot is not None:
         return spot
-    raw = names["__init__"]
-    ours = wrapper_in(raw)
-    if ours is not None:
-        raw = ours._self_raw
+    raw = original_of(names["__init__"])
     signature = read_signature(raw)
     if type(raw).__name__ not in ("function", "FunctionWrapper") or signature is None:
+        return None
+    if looks_at_caller(raw):  # it would find us: its objects are then captured from their state
         return None
     spot = Spot(holder, "__init__", raw)
     try:
@@ -350,58 +281,3 @@ def grant_constructor(
     except TypeError:
         return None
     return spot
-
-
-def repair_aliases(spots: Iterable[Spot]) -> list[str]:
-    """Make every module that holds a function by ``from x import f`` hold what stands at its home now.
-
-    The same for the lists and dicts of modules (``TOOLS = [search, pay]``): a function that its own name no
-    longer stands for would be called past us, and could not be pickled. Serves both ways: originals become
-    wrappers, and wrappers of undone spots become originals. One pass over the namespaces of the loaded
-    modules, by identity. Returns the repaired names.
-    """
-    wanted: dict[int, Any] = {}
-    keep: list[Any] = []  # so that no id is used again meanwhile
-    for spot in spots:
-        if not isinstance(spot.holder, ModuleType):
-            continue
-        now = spot.placed if spot.grants else spot.raw
-        for stale in (spot.raw, *spot.placings):
-            if stale is not now:
-                wanted[id(stale)] = now
-                keep.append(stale)
-    if not wanted:
-        return []
-    repaired = []
-    looked_at: set[int] = set()
-    loaded: list[Any] = list(sys.modules.values())  # anything may stand there
-    for module in loaded:
-        if not isinstance(module, ModuleType):
-            continue
-        names = module_vars(module)
-        for key, value in list(names.items()):
-            if id(value) in wanted:
-                names[key] = wanted[id(value)]
-                repaired.append(f"{names.get('__name__')}.{key}")
-            elif (type(value) is dict or type(value) is list) and id(value) not in looked_at:
-                looked_at.add(id(value))
-                if value is not names and len(value) <= _MOST_ENTRIES:
-                    repaired += [f"{names.get('__name__')}.{key}[{at!r}]" for at in _repair(value, wanted)]
-    return repaired
-
-
-_MOST_ENTRIES = 10_000  # of a list or dict of a module that is looked through
-
-
-def _repair(container: dict[Any, Any] | list[Any], wanted: dict[int, Any]) -> list[Any]:
-    """Put what is wanted in place of stale values; none of the container's entries is compared or called."""
-    entries = container.items() if type(container) is dict else enumerate(container)
-    stale = [(key, wanted[id(value)]) for key, value in list(entries) if id(value) in wanted]
-    for key, value in stale:
-        container[key] = value
-    return [key for key, _ in stale]
-
-
-def is_ours(value: Any) -> bool:
-    """Whether a namespace's value is a wrapper of ours."""
-    return isinstance(wrapper_in(value), ToolWrapper)

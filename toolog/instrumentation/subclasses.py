@@ -21,7 +21,8 @@ from toolog.instrumentation.kinds import (
     root_package,
     why_no_tools,
 )
-from toolog.instrumentation.patch import ABSENT, Grant, put, spot_at
+from toolog.instrumentation.patch import Grant, spot_at
+from toolog.instrumentation.stacks import ABSENT, put
 
 
 class Hook:

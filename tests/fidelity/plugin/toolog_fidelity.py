@@ -1,8 +1,9 @@
 """A pytest plugin that instruments a package before its test suite is imported, and writes down each outcome.
 
 It is the only file here that the environments of the packages see. What to do stands in the environment:
-FIDELITY_MODULE, FIDELITY_MODE (``plain``, ``package``, ``nested`` or ``everything``) and FIDELITY_OUT, a file
-that gets a JSON line for each test as it ends, so that a crash of the interpreter loses nothing.
+FIDELITY_MODULE, FIDELITY_INNER (its modules that are instrumented beside it), FIDELITY_MODE (``plain``,
+``package``, ``nested`` or ``everything``) and FIDELITY_OUT, a file that gets a JSON line for each test as it
+ends, so that a crash of the interpreter loses nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from typing import Any
 import pytest
 
 MODULE, MODE = os.environ["FIDELITY_MODULE"], os.environ["FIDELITY_MODE"]
+INNER = [f"{MODULE}.{name}" for name in os.environ.get("FIDELITY_INNER", "").split()]
 _out = open(os.environ["FIDELITY_OUT"], "a", 1, "utf-8", "backslashreplace")  # noqa: SIM115
 _me = os.getpid()
-_facts: dict[str, Any] = {"calls": 0, "faults": 0, "fault": "", "wrapped": 0, "seconds": 0.0}
+_facts: dict[str, Any] = {
+    "calls": 0, "faults": 0, "fault": "", "wrapped": 0, "seconds": 0.0, "trouble": "",
+}  # fmt: skip
 READING = float(os.environ.get("FIDELITY_READING", "10"))
 """Seconds in which documents of records are made and checked; later records are only counted."""
 
@@ -30,10 +34,27 @@ def _write(**line: object) -> None:
         _out.write(json.dumps(line) + "\n")
 
 
+def _keep_trouble() -> None:
+    """Keep the traceback of the last trouble that was contained."""
+    from toolog import counters
+
+    contain = counters.contain
+
+    def tell(reason: str, error: BaseException | None = None, **told: Any) -> None:
+        text = "" if error is None else "".join(traceback.format_exception(error))
+        _facts["trouble"] = f"{reason} {told or ''}\n{text[-3000:]}"
+        contain(reason, error, **told)
+
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "toolog" and getattr(module, "contain", None) is contain:
+            module.contain = tell  # type: ignore[attr-defined]
+
+
 def _instrument() -> None:
     import logging
 
     import toolog
+    import toolog.instrumentation.entry
     from toolog.call import refresh_plans
     from toolog.instrumentation import capture_output, loglines
     from toolog.schema import validate
@@ -56,15 +77,17 @@ def _instrument() -> None:
             _facts["seconds"] += time.monotonic() - began
             return True
 
+    _keep_trouble()
     logger = logging.getLogger("toolog.calls")
     logger.addHandler(Reader())
     logger.setLevel(logging.DEBUG if MODE == "everything" else logging.INFO)
     logger.propagate = False
     logger.addHandler = lambda handler: None  # type: ignore[method-assign]  # caplog's: it would see our lines
-    modules = [sys.modules[MODULE]]
+    modules = [sys.modules[name] for name in (MODULE, *INNER)]
     if MODE != "package":
         below = [name for name in sys.modules if name.startswith(MODULE + ".")]
-        modules += [sys.modules[name] for name in below if "test" not in name and sys.modules[name]]
+        more = [sys.modules[name] for name in below if "test" not in name and name not in INNER]
+        modules += [module for module in more if module]
     for module in modules:
         made = toolog.instrument(module, nested=MODE != "package")
         _facts["wrapped"] += len(made.wrapped)
@@ -80,7 +103,8 @@ def _instrument() -> None:
         toolog.instrument_threads()
 
 
-importlib.import_module(MODULE)
+for _name in (MODULE, *INNER):
+    importlib.import_module(_name)
 if MODE != "plain":
     _instrument()
 

@@ -24,8 +24,8 @@ from toolog.instrumentation.frameworks.importlib_bootstrap_asides import make_en
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
-from toolog.instrumentation.patch import all_subclasses, lock, namespace, put, read_parameters, repair_aliases
-from toolog.instrumentation.proxy import dress, wrapper_in
+from toolog.instrumentation.patch import all_subclasses, lock, read_parameters
+from toolog.instrumentation.stacks import Standing, namespace, original_of, repair_aliases, stack_at
 from toolog.instrumentation.subclasses import Hook, watch
 
 
@@ -67,57 +67,20 @@ class Claim:
         return name if self._name is None else f"{self._name}.{name}"
 
 
-class Layer:
-    """One place where a wrapper of a table stands; the mark of that wrapper, too."""
+class Layer(Standing):
+    """One place where a wrapper of a table stands."""
 
-    def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
-        self.holder = holder
-        self.attribute = attribute
-        self.raw = raw
-        self.placed: Any = raw
-        self.grants: tuple[Any, ...] = (self,)  # truthy while it stands; see patch.repair_aliases
-        self.placings: list[Any] = []
-        self._switch = [True]
-
-    def place(self, wrapper: Any) -> None:
-        """Put a wrapper at the place; raises TypeError when the holder refuses."""
-        self.placed = dress(
-            self.raw, wrapper, self._switch, self, self.attribute, method=is_class(self.holder)
-        )
-        put(self.holder, self.attribute, self.placed)
-        self.placings.append(self.placed)
-
-    def restore(self) -> bool:
-        """Put the original back, unless somebody else patched over ours since; tells whether it stands."""
-        self._switch.clear()
-        self.grants = ()
-        now = namespace(self.holder).get(self.attribute)
-        if now is self.placed:
-            put(self.holder, self.attribute, self.raw)
-            return True
-        above = _mark_of(now)
-        while above is not None and above.raw is not self.placed:
-            above = _mark_of(above.raw)
-        if above is not None:  # another table's layer stands on ours: it will put back what we would have
-            above.raw = self.raw
-            return True
-        return now is self.raw
-
-
-def _mark_of(value: Any) -> Layer | None:
-    """Return the layer whose wrapper a namespace's value is."""
-    ours = wrapper_in(value)
-    mark = None if ours is None else ours._self_mark
-    return mark if isinstance(mark, Layer) else None
+    __slots__ = ()
 
 
 class FieldLayer(Layer):
     """A place that is a field of objects, not a method: see `fields`."""
 
-    def place(self, wrapper: Any) -> None:
-        """Put a descriptor at the place, in the class of the objects."""
-        self.placed = Field(self.attribute, self.raw, wrapper, self._switch, self)
-        put(self.holder, self.attribute, self.placed)
+    __slots__ = ()
+
+    def dress(self, wrapper: Any, switch: list[bool]) -> Any:
+        """Return a descriptor for the class of the objects."""
+        return Field(self.attribute, self.raw, wrapper, switch, self)
 
 
 class Installed:
@@ -167,14 +130,14 @@ class Installed:
             else:
                 self.waiting.append(module)
                 imports.await_module(module, self._imported)
-        repair_aliases(fresh)  # type: ignore[arg-type]
+        repair_aliases(fresh)
 
     def _imported(self, module: ModuleType) -> None:
         with lock:
             name = module_vars(module).get("__name__", "")
             if name in self.waiting:
                 self.waiting.remove(name)
-                repair_aliases(self._hook(name))  # type: ignore[arg-type]
+                repair_aliases(self._hook(name))
 
     def _hook(self, module: str) -> list[Layer]:
         fresh: list[Layer] = []
@@ -215,9 +178,11 @@ class Installed:
         raw = namespace(holder)[attribute]
         if entry.role == "field":
             return self._place_field(holder, attribute, raw, entry)
+        stack = stack_at(holder, attribute)
+        if not stack:
+            raw = original_of(raw)  # a class made from another one's namespace holds that one's wrappers
         kind = kind_of(raw)
-        mark = getattr(raw, "__toolog__", None) if kind is not None else None
-        if kind is None or (isinstance(mark, Layer) and mark in self.layers):
+        if kind is None or any(one in self.layers for one in stack):
             return []
         if not is_class(holder):
             kind = kind._replace(binding="static")
@@ -251,7 +216,7 @@ class Installed:
             for layer in reversed(self.layers)
             if not layer.restore()
         ]
-        repair_aliases(self.layers)  # type: ignore[arg-type]
+        repair_aliases(self.layers)
         self.layers.clear()
         self.waiting.clear()
         self._hooks.clear()

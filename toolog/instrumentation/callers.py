@@ -1,0 +1,124 @@
+"""Whether a function looks for its caller on the stack: a wrapper's frame would answer instead.
+
+So it is with what makes a class and says that it belongs to the caller's module, and with what evaluates
+names as its caller sees them. Told from the code alone, of the function and of helpers of its own package
+that it calls: how many frames up each of them looks.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from functools import lru_cache
+from math import inf
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from toolog.instrumentation.kinds import (
+    find_static,
+    is_class,
+    kind_of,
+    module_of,
+    module_vars,
+    root_package,
+    unwrap,
+)
+
+_BY_DEPTH = frozenset({"_getframe", "_getframemodulename"})
+_SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL"})
+_MOST_HELPERS = 2  # one inside the other
+_MOST_ANSWERS = 20_000
+_answers: dict[tuple[int, int], tuple[CodeType, bool]] = {}
+"""By the code's identity, which is kept: equal code may stand in two modules."""
+
+
+def looks_at_caller(function: Any) -> bool:
+    """Whether a function looks at the frame of whoever called it, or at frames beyond.
+
+    What merely takes its own frame (``inspect.currentframe()`` without ``f_back``) does not count, nor does a
+    helper that looks no further up than the function itself, or walks up until it is out of its package, as
+    those do that blame a warning on the user's line: they pass our frame.
+    """
+    inner = unwrap(function)
+    if type(inner) is not FunctionType:
+        return False
+    return _reaches(inner, 1, root_package(module_of(inner)))
+
+
+def _reaches(function: FunctionType, frames: int, package: str) -> bool:
+    """Whether a function, or a helper of its package, looks that many frames up."""
+    code = function.__code__
+    known = _answers.get((id(code), frames))
+    if known is not None:
+        return known[1]
+    depth, walks = _frames_up(code)
+    answer = depth >= frames or (walks and frames == 1)
+    if not answer and frames <= _MOST_HELPERS:
+        answer = any(_reaches(helper, frames + 1, package) for helper in _helpers(function, package))
+    if len(_answers) > _MOST_ANSWERS:
+        _answers.clear()
+    _answers[id(code), frames] = code, answer
+    return answer
+
+
+@lru_cache(maxsize=4096)
+def _frames_up(code: CodeType) -> tuple[float, bool]:
+    """Return how many frames above its own a code looks (infinity: that many as it is told), and whether it
+    walks up."""
+    names = set(code.co_names)
+    walks = {"inspect", "stack"} <= names
+    if not (names & _BY_DEPTH or {"currentframe", "f_back"} <= names):
+        return 0, walks
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
+    back = sum(one.argval == "f_back" for one in steps)
+    if back and any("JUMP_BACKWARD" in one.opname for one in steps):
+        return 0, True
+    deepest: float = 0
+    for place, one in enumerate(steps):
+        if one.argval in _BY_DEPTH and one.opname.startswith("LOAD_"):
+            following, then = (*steps[place + 1 : place + 3], None, None)[:2]
+            if following is None or not following.opname.startswith("CALL"):
+                known = following is not None and then is not None and then.opname.startswith("CALL")
+                depth = following.argval if known and following is not None else None
+                deepest = max(deepest, depth if isinstance(depth, int) else inf)
+    return deepest + back, walks
+
+
+def _helpers(function: FunctionType, package: str) -> Iterator[FunctionType]:
+    """Give the functions of a package that one of its functions uses: by their names, through a module, or as
+    methods of its own class."""
+    around = function.__globals__
+    cls: Any = around.get(function.__qualname__.partition(".")[0])
+    for owner, name in _uses(function.__code__):
+        value: Any = None
+        if owner is None:
+            value = around.get(name)
+        elif owner == "":
+            held = find_static(cls, name) if is_class(cls) else None
+            value = None if held is None else held[1]
+        elif type(around.get(owner)) is ModuleType:
+            value = module_vars(around[owner]).get(name)
+        kind = None if value is None else kind_of(value)
+        helper = None if kind is None else unwrap(kind.function)
+        if type(helper) is FunctionType and root_package(module_of(helper)) == package:
+            yield helper
+
+
+@lru_cache(maxsize=4096)
+def _uses(code: CodeType) -> tuple[tuple[str | None, str], ...]:
+    """Return the names that a code loads: (None, a global), (a global, an attribute of it), and ("", an
+    attribute of its first parameter)."""
+    first = code.co_varnames[0] if code.co_argcount else None
+    found: dict[tuple[str | None, str], None] = {}
+    steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
+    for one, then in zip(steps, [*steps[1:], None], strict=True):
+        attribute = None
+        if then is not None and then.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attribute = then.argval
+        if one.opname == "LOAD_GLOBAL":
+            found[None, one.argval] = None
+            if attribute is not None:
+                found[one.argval, attribute] = None
+        elif one.opname.startswith("LOAD_FAST") and one.argval == first and attribute is not None:
+            found["", attribute] = None
+    return tuple(found)

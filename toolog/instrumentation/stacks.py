@@ -1,0 +1,209 @@
+"""What of ours stands at a name, and on what: wrappers can stand on wrappers.
+
+A `Standing` is one wrapper at one name of one namespace (of a class, a module or an object). Where a
+framework's table and a plain target want the same method there are several, one on top of the other, and each
+can come off first: whatever stood on it then stands on what it stood on, and with the last of them the very
+original is at the name again, at the same place in the same order. Nothing is read or written by getattr and
+setattr.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from toolog.instrumentation.kinds import class_vars, is_class, module_vars, object_vars
+from toolog.instrumentation.proxy import dress, wrapper_in
+
+ABSENT = object()
+
+
+def namespace(holder: Any) -> Any:
+    """Return the namespace of a class, a module or an object."""
+    if is_class(holder):
+        return class_vars(holder)
+    if isinstance(holder, ModuleType):
+        return module_vars(holder)
+    return object_vars(holder) or {}
+
+
+def put(holder: Any, attribute: str, value: Any) -> None:
+    """Set (or, for ABSENT, remove) a name in a namespace, past any ``__setattr__`` of its owner."""
+    if is_class(holder):
+        if value is ABSENT:
+            type.__delattr__(holder, attribute)
+        else:
+            type.__setattr__(holder, attribute, value)
+        return
+    names = namespace(holder)
+    if value is ABSENT:
+        names.pop(attribute, None)
+    else:
+        names[attribute] = value
+
+
+class Standing:
+    """One wrapper of ours at a name, in place of ``raw``: the original, or the wrapper of ours below."""
+
+    __slots__ = ("__weakref__", "attribute", "holder", "placings", "raw", "switches", "wrapper")
+
+    def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
+        self.holder = holder
+        self.attribute = attribute
+        self.raw = raw
+        self.placings: list[Any] = []
+        self.switches: list[list[bool]] = []
+
+    @property
+    def in_force(self) -> bool:
+        """Whether it was put on and not taken off again."""
+        return any(self.switches)
+
+    @property
+    def placed(self) -> Any:
+        """What of ours stands at the name, or stood there last."""
+        return self.placings[-1] if self.placings else ABSENT
+
+    def current(self) -> Any:
+        """Return what stands at the name now, ABSENT for nothing."""
+        return namespace(self.holder).get(self.attribute, ABSENT)
+
+    def stands(self) -> bool:
+        """Whether calls by the name come here: nobody else patched over it."""
+        return self.current() is self.placed or self in stack_at(self.holder, self.attribute)
+
+    def dress(self, wrapper: Callable[..., Any], switch: list[bool]) -> Any:
+        """Return what is to stand at the name."""
+        return dress(self.raw, wrapper, switch, self, self.attribute, method=is_class(self.holder))
+
+    def place(self, wrapper: Callable[..., Any]) -> None:
+        """Put a wrapper where ``raw``, or the wrapper before this one, stands; raises TypeError when the
+        holder refuses (an immutable type).
+        """
+        above = self._above()
+        switch = [True]
+        placed = self.dress(wrapper, switch)
+        if above is None:
+            put(self.holder, self.attribute, placed)
+        self.wrapper = wrapper
+        self.switches.append(switch)
+        self.placings.append(placed)
+        if above is not None:
+            above._stand_on(placed)
+
+    def restore(self) -> bool:
+        """Take our wrappers off and switch them off.
+
+        When somebody else patched over ours since, theirs stays, and what it still holds of ours passes calls
+        through. Returns whether nothing of ours is left in the namespace.
+        """
+        for switch in self.switches:
+            switch.clear()
+        now = self.current()
+        if any(now is one for one in self.placings):
+            put(self.holder, self.attribute, self.raw)
+            return True
+        above = self._above()
+        if above is not None:
+            above._stand_on(self.raw)
+            return True
+        return now is self.raw
+
+    def _stand_on(self, below: Any) -> None:
+        self.raw = below
+        self.place(self.wrapper)
+
+    def _above(self) -> Standing | None:
+        """Return the wrapper of ours that stands on this one (or on what this one is to stand on)."""
+        below = self.placings or [self.raw]
+        for one in stack_at(self.holder, self.attribute):
+            if one is not self and any(one.raw is item for item in below):
+                return one
+        return None
+
+
+def standing_in(value: Any) -> Standing | None:
+    """Return the standing whose wrapper a namespace's value is, or None; no code of the value runs."""
+    ours = wrapper_in(value)
+    mark = None if ours is None else ours._self_mark
+    return mark if isinstance(mark, Standing) else None
+
+
+def stack_at(holder: Any, attribute: str) -> list[Standing]:
+    """Return what of ours stands at a name, the uppermost first."""
+    found: list[Standing] = []
+    one = standing_in(namespace(holder).get(attribute))
+    while one is not None and one not in found and _same_place(one.holder, holder):
+        found.append(one)
+        one = standing_in(one.raw)
+    return found
+
+
+def _same_place(home: Any, holder: Any) -> bool:
+    return home is holder or (isinstance(home, ModuleType) and isinstance(holder, ModuleType))
+
+
+def original_of(value: Any) -> Any:
+    """Return what a namespace's value was before any wrapper of an instrumentation was put around it."""
+    one = standing_in(value)
+    while one is not None:
+        value = one.raw
+        one = standing_in(value)
+    return value
+
+
+def repair_aliases(standings: Iterable[Standing]) -> list[str]:
+    """Make every module that holds a function by ``from x import f`` hold what stands at its home now.
+
+    The same for the lists and dicts of modules (``TOOLS = [search, pay]``): a function that its own name no
+    longer stands for would be called past us, and could not be pickled. Serves both ways: originals become
+    wrappers, and wrappers that came off become originals. One pass over the namespaces of the loaded
+    modules, by identity. Returns the repaired names.
+    """
+    wanted: dict[int, Any] = {}
+    keep: list[Any] = []  # so that no id is used again meanwhile
+    for standing in standings:
+        if not isinstance(standing.holder, ModuleType):
+            continue
+        stack = stack_at(standing.holder, standing.attribute)
+        if stack:
+            now = stack[0].placed
+        else:
+            now = standing.placed if standing.in_force else standing.raw
+        for one in (standing, *stack):
+            for stale in (one.raw, *one.placings):
+                if stale is not now:
+                    wanted[id(stale)] = now
+                    keep.append(stale)
+    if not wanted:
+        return []
+    repaired = []
+    looked_at: set[int] = set()
+    loaded: list[Any] = list(sys.modules.values())  # anything may stand there
+    for module in loaded:
+        if not isinstance(module, ModuleType):
+            continue
+        names = module_vars(module)
+        for key, value in list(names.items()):
+            if id(value) in wanted:
+                names[key] = wanted[id(value)]
+                repaired.append(f"{names.get('__name__')}.{key}")
+            elif (type(value) is dict or type(value) is list) and id(value) not in looked_at:
+                looked_at.add(id(value))
+                if value is not names and len(value) <= _MOST_ENTRIES:
+                    repaired += [f"{names.get('__name__')}.{key}[{at!r}]" for at in _repair(value, wanted)]
+    return repaired
+
+
+_MOST_ENTRIES = 10_000  # of a list or dict of a module that is looked through
+
+
+def _repair(container: dict[Any, Any] | list[Any], wanted: dict[int, Any]) -> list[Any]:
+    """Put what is wanted in place of stale values; none of the container's entries is compared or called."""
+    entries = container.items() if type(container) is dict else enumerate(container)
+    stale = [(key, wanted[id(value)]) for key, value in list(entries) if id(value) in wanted]
+    for key, value in stale:
+        container[key] = value
+    return [key for key, _ in stale]
