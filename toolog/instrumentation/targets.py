@@ -223,7 +223,7 @@ def _look_behind(module: ModuleType, found: Found) -> None:
         kind = kind_of(raw)
         if kind is not None and tool is not None:
             # its own class calls it, so whoever called that is asked by the context only
-            found.tools.append(tool._replace(attribute=hidden, raw=raw, kind=kind, homes=frozenset()))
+            found.tools.append(tool._replace(attribute=hidden, raw=raw, kind=kind, homes=None))
     handed_out = {id(tool) for tool in own if not iscoroutinefunction(unwrap(tool.kind.function))}
     found.tools[:] = [tool for tool in found.tools if id(tool) not in handed_out]
 
