@@ -200,11 +200,13 @@ class TestGoogleAdk(Contract):
 
     def test_an_agent_can_be_pointed_at(self) -> None:
         """Its tools are recorded, and those of other agents are not."""
-        one, other = (LlmAgent(name=name, model=_Model(model="scripted"), tools=[tools.add])
-                      for name in ("one", "other"))  # fmt: skip
+        one, other = (
+            LlmAgent(name=function.__name__, model=_Model(model="scripted"), tools=[function])
+            for function in (tools.add, tools.slow_add)
+        )
         with self.watched(one) as records:
             asyncio.run(self.run(one, [[Ask("add", {"a": 1})]]))
-            asyncio.run(self.run(other, [[Ask("add", {"a": 2})]]))
+            asyncio.run(self.run(other, [[Ask("slow_add", {"a": 2})]]))
         assert [record["input"]["a"] for record in calls(records)] == [1]
 
     def test_the_tools_of_an_agent_that_is_a_tool_are_children(self) -> None:

@@ -1,8 +1,8 @@
 """Whose calls are a package's own doing, not the agent's: those of the modules that its tools live in.
 
-A property, a subscript or a background thread of a package calls its public methods, too, outside any recorded
-call. Modules that define the tools, and those that these are built on, are at home. What stands above the
-tools is the agent, as ``app.main`` that calls ``app.tools``.
+A property, a subscript or a background thread of a package calls its public methods, too, outside any
+recorded call. Modules that define the tools, and those that these are built on, are at home. What stands
+above the tools is the agent, as ``app.main`` that calls ``app.tools``.
 
 Of a package that an installer put there, modules that are imported later are at home, too (a dialect of a
 database, an extension), although they stand above: of a root package all that there are, of a package inside
@@ -55,7 +55,7 @@ class Homes:
 
 
 def _home_of(value: Any) -> str:
-    """Return the module that a class or function was defined in, or that a module is; "" for anything else."""
+    """Return the module that a class or function was defined in, or that a module is, "" for all else."""
     if is_class(value) or type(value) is FunctionType:
         return module_of(value)
     return str(module_vars(value).get("__name__", "")) if type(value) is ModuleType else ""

@@ -48,6 +48,16 @@ def _owners(context: Any) -> tuple[Any, ...]:
     return () if agent is None else (agent,)
 
 
+def _expand(value: Any) -> tuple[Any, ...]:
+    """Return what stands for an object in the requests: a toolset runs copies of a tool, with its function; a
+    runner may run a copy of an agent, with its tools."""
+    held = object_vars(value) or {}
+    found = [value, held.get("func")]
+    for tool in held.get("tools") or ():
+        found += [tool, (object_vars(tool) or {}).get("func")]
+    return tuple(one for one in found if one is not None)
+
+
 def _read_body(tool: Any, given: Given) -> Request | None:
     held = object_vars(tool) or {}
     if given["target"] is not held.get("func"):
@@ -137,9 +147,7 @@ ADAPTER = Adapter(
         ),
     ),
     tools=(_TOOL, "google.adk.agents.base_agent:BaseAgent"),
-    expand=lambda value: tuple(
-        one for one in (value, (object_vars(value) or {}).get("func")) if one is not None
-    ),
+    expand=_expand,
     recorded="Each tool call of an agent's run, live runs included: functions, tools of classes, agents used "
     "as tools and tools of MCP servers, with the model's call id, and `run_async` in code. Missing or wrong "
     "arguments, unknown tools, and calls that somebody has to approve first, as rejected.",
