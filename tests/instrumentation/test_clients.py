@@ -145,6 +145,46 @@ def test_sqlalchemy(seen: Collector) -> None:
     engine.dispose()
 
 
+def test_the_whole_of_sqlalchemy_with_its_orm(seen: Collector) -> None:
+    """What the ORM and the dialects call, imported later or not, is the package's own doing; with the ORM
+    named, too, its sessions are recorded, each call once."""
+    from sqlalchemy.orm import DeclarativeBase, Session
+
+    class Base(DeclarativeBase):
+        pass
+
+    class Person(Base):
+        __tablename__ = "person"
+        id = sqlalchemy.Column(sqlalchemy.Integer, primary_key=True)
+        name = sqlalchemy.Column(sqlalchemy.String)
+
+    def use() -> None:
+        engine = sqlalchemy.create_engine("sqlite://")
+        Base.metadata.create_all(engine)
+        with Session(engine) as session:
+            session.add(Person(id=1, name="Ann"))
+            session.commit()
+            found = session.get(Person, 1)
+            assert found is not None
+            assert found.name == "Ann"
+            assert len(session.scalars(sqlalchemy.select(Person)).all()) == 1
+        engine.dispose()
+
+    use()  # loads what is loaded late
+    before = Namespaces(sqlalchemy, sqlalchemy.Connection, sqlalchemy.Select, Session, Base, Person)
+    outer = ["create_engine", "MetaData.create_all"]
+    with instrument(sqlalchemy):
+        use()
+    assert names(seen) == [*outer, "select", "ScalarResult.all", "Engine.dispose"]
+    with instrument([sqlalchemy, sqlalchemy.orm]):
+        use()
+    assert names(seen) == [
+        *outer, "Session.add", "Session.commit", "Session.get", "select", "Session.scalars",
+        "ScalarResult.all", "Engine.dispose",
+    ]  # fmt: skip
+    assert before.differences() == []
+
+
 def test_redis(seen: Collector, servers: tuple[str, int]) -> None:
     """One record a command, with its own parameters; connections and parsers are not seen."""
     client = redis.Redis(port=servers[1], protocol=2)

@@ -163,6 +163,20 @@ def find_in_module(
         )
     if "__path__" in names:
         _look_beside(title, package, choice, found, name=name, nested=nested, seen=seen)
+        if not (found.classes or found.tools or found.adapted):
+            _name_parts(title, names, found)
+
+
+def _name_parts(title: str, names: dict[str, Any], found: Found) -> None:
+    """Say of a package that offers nothing itself which of its modules may."""
+    parts = [
+        f"{title}.{attribute}"
+        for attribute, value in names.items()
+        if type(value) is ModuleType and module_vars(value).get("__name__") == f"{title}.{attribute}"
+        and not attribute.startswith("_")
+    ]  # fmt: skip
+    if parts:
+        found.skip(title, f"offers no tools itself; name a module of it: {', '.join(sorted(parts))}")
 
 
 def _framework_tools(value: Any) -> Iterator[Any]:

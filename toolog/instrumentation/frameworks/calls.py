@@ -286,6 +286,8 @@ class FrameworkCall(Call):
             return event, status, output, cuts, error
         if self.failure is not None:
             event, status = self._refusal(None) or ("tool_call_failed", "execution_error")
+            if event == "tool_call_rejected":
+                output = cuts = None  # what the model was told, not what a tool returned
             if isinstance(self.failure, BaseException):
                 if status == "execution_error":
                     event, status = kind_of(self.failure)
