@@ -101,12 +101,16 @@ def test_aiohttp(seen: Collector, servers: tuple[str, int]) -> None:
             assert (await session.get(f"{servers[0]}/b")).status == 200
             with pytest.raises(aiohttp.ClientConnectorError):
                 await session.post("http://127.0.0.1:9/", json={"a": 1})
+        with pytest.raises(aiohttp.ClientConnectorError):
+            async with aiohttp.request("GET", "http://127.0.0.1:9/"):
+                raise AssertionError("nobody listens there")
 
     asyncio.run(fetch())
     found = calls(seen)
     assert [(one["tool_name"], one["status"]) for one in found] == [
         ("ClientSession.request", "success"), ("ClientResponse.json", "success"),
         ("ClientSession.request", "success"), ("ClientSession.request", "execution_error"),
+        ("ClientSession.request", "execution_error"),
     ]  # fmt: skip
     assert (found[0]["input"]["method"], found[0]["input"]["str_or_url"]) == ("GET", f"{servers[0]}/a")
     assert found[0]["input"]["params"] == {"q": "x"}
