@@ -109,8 +109,8 @@ class TestCrewAI(Contract):
         answer = (await self.agent(model, made).kickoff_async("go")).raw
         return [*model.__dict__["told"], answer]
 
-    def agent(self, model: Any, made: Sequence[Any]) -> Any:
-        return Agent(role="helper", goal="help", backstory="none", llm=model, tools=list(made))
+    def agent(self, model: Any, made: Sequence[Any], **options: Any) -> Any:
+        return Agent(role="helper", goal="help", backstory="none", llm=model, tools=list(made), **options)
 
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.run(**arguments)
@@ -171,6 +171,24 @@ class TestCrewAI(Contract):
         assert (first["status"], second["status"]) == ("success", "context_error")
         assert (second["event"], second["phase"]) == ("tool_call_rejected", "validation")
         assert "usage limit" in second["error"]["message"]
+
+    def test_an_answer_from_the_cache_is_a_record_with_what_the_model_was_told(self) -> None:
+        """The tool ran once; the model asked twice."""
+        ran = []
+
+        def count(a: int) -> int:
+            """Count."""
+            ran.append(a)
+            return len(ran)
+
+        turns = [[Ask("count", {"a": 1})], [Ask("add", {"a": 1})], [Ask("count", {"a": 1})]]
+        agent = self.agent(_Model(turns, self.native), [make(count), make(tools.add)], cache=True)
+        task = Task(description="go", expected_output="a number", agent=agent)
+        with self.watched() as records:
+            Crew(agents=[agent], tasks=[task], cache=True).kickoff()
+        first, _, last = calls(records)
+        assert (ran, first["output"], last["status"]) == ([1], 1, "success")
+        assert last["output"].startswith("1")
 
     def test_a_call_that_a_hook_blocks_leaves_a_rejected_record(self) -> None:
         """With what the model was told."""
