@@ -28,6 +28,7 @@ _REMOTE = ("crewai.tools.mcp_native_tool", "crewai.tools.mcp_tool_wrapper")
 
 def _read_native(executor: Any, given: Given) -> Request | None:
     """Read a function call of the model's, in any provider's form."""
+    call: Any
     if "func_name" in given:
         call = given["call_id"], given["func_name"], given["func_args"]
     else:
