@@ -101,12 +101,16 @@ def test_aiohttp(seen: Collector, servers: tuple[str, int]) -> None:
             assert (await session.get(f"{servers[0]}/b")).status == 200
             with pytest.raises(aiohttp.ClientConnectorError):
                 await session.post("http://127.0.0.1:9/", json={"a": 1})
+        with pytest.raises(aiohttp.ClientConnectorError):
+            async with aiohttp.request("GET", "http://127.0.0.1:9/"):
+                raise AssertionError("nobody listens there")
 
     asyncio.run(fetch())
     found = calls(seen)
     assert [(one["tool_name"], one["status"]) for one in found] == [
         ("ClientSession.request", "success"), ("ClientResponse.json", "success"),
         ("ClientSession.request", "success"), ("ClientSession.request", "execution_error"),
+        ("ClientSession.request", "execution_error"),
     ]  # fmt: skip
     assert (found[0]["input"]["method"], found[0]["input"]["str_or_url"]) == ("GET", f"{servers[0]}/a")
     assert found[0]["input"]["params"] == {"q": "x"}
@@ -143,6 +147,43 @@ def test_sqlalchemy(seen: Collector) -> None:
     made.undo()
     assert before.differences() == []
     engine.dispose()
+
+
+def test_the_whole_of_sqlalchemy_with_its_orm(seen: Collector) -> None:
+    """What the ORM and the dialects call, imported later or not, is the package's own doing; of the
+    ORM, named itself, each call of a session is a record."""
+    from sqlalchemy.orm import DeclarativeBase, Session
+
+    class Base(DeclarativeBase):
+        pass
+
+    class Person(Base):
+        __tablename__ = "person"
+        id = sqlalchemy.Column(sqlalchemy.Integer, primary_key=True)
+        name = sqlalchemy.Column(sqlalchemy.String)
+
+    def use() -> None:
+        engine = sqlalchemy.create_engine("sqlite://")
+        Base.metadata.create_all(engine)
+        with Session(engine) as session:
+            session.add(Person(id=1, name="Ann"))
+            session.commit()
+            found = session.get(Person, 1)
+            assert found is not None
+            assert found.name == "Ann"
+            assert len(session.scalars(sqlalchemy.select(Person)).all()) == 1
+        engine.dispose()
+
+    use()  # loads what is loaded late
+    before = Namespaces(sqlalchemy, sqlalchemy.Connection, sqlalchemy.Select, Session, Base, Person)
+    outer = ["create_engine", "MetaData.create_all"]
+    with instrument(sqlalchemy):
+        use()
+    assert names(seen) == [*outer, "select", "ScalarResult.all", "Engine.dispose"]
+    with instrument(sqlalchemy.orm, tools=["Session.*"]):
+        use()
+    assert names(seen) == ["Session.add", "Session.commit", "Session.get", "Session.scalars"]
+    assert before.differences() == []
 
 
 def test_redis(seen: Collector, servers: tuple[str, int]) -> None:

@@ -306,6 +306,18 @@ def test_no_submodule_is_entered(seen: Collector, agents: ModuleType) -> None:
     assert names(seen) == []
 
 
+def test_a_package_that_offers_nothing_itself_names_its_modules(seen: Collector, tmp_path: Path) -> None:
+    """Those that are loaded and public; none is entered."""
+    files = {"__init__.py": "from . import later, now, _inner\n", "now.py": "def go(): ...\n",
+             "later.py": "", "_inner.py": ""}  # fmt: skip
+    with package(tmp_path, "parted", files) as module:
+        made = instrument(module)
+        assert made.wrapped == []
+        assert made.skipped == [
+            ("parted", "offers no tools itself; name a module of it: parted.later, parted.now")
+        ]
+
+
 def test_only_the_outermost_call_of_a_package_is_a_record(seen: Collector, agents: ModuleType) -> None:
     """What a plain client does inside itself is not a tool call of the agent."""
     instrument(agents)

@@ -15,19 +15,26 @@ class Choice:
     """The globs of ``tools=`` and ``exclude=``, over names such as ``Class.method``; remembers which ones
     matched.
 
-    Raises ConfigError when a glob is not text.
+    ``takes_private``: whether a glob asks for names with a leading underscore. Raises ConfigError when a glob
+    is not text.
     """
 
     def __init__(self, tools: Globs = None, exclude: Globs = None) -> None:
         self.tools = _globs(tools, "tools")
         self.exclude = _globs(exclude, "exclude")
+        self.takes_private = any(glob.rpartition(".")[2].startswith("_") for glob in self.tools or ())
         self._matched: set[tuple[str, str]] = set()
         self._seen: dict[str, None] = {}
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether no glob chooses or leaves out anything."""
+        return self.tools is None and self.exclude is None
 
     def why_not(self, *names: str) -> str | None:
         """Return why a callable known by these names is not taken, or None when it is."""
         public = is_public(names[0].rpartition(".")[2])
-        if not public and not any(glob.rpartition(".")[2].startswith("_") for glob in self.tools or ()):
+        if not public and not self.takes_private:
             return "private"
         self._seen.update(dict.fromkeys(names))
         chosen = self.tools is None

@@ -18,13 +18,14 @@ Nothing is evaluated on the way: see `kinds`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.frameworks import adapter_of
+from toolog.instrumentation.homes import Homes
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import (
     Kind,
@@ -33,11 +34,11 @@ from toolog.instrumentation.kinds import (
     is_class,
     is_public,
     kind_of,
+    members,
     module_of,
     module_vars,
     mro,
     object_vars,
-    public_names,
     root_package,
     unwrap,
     why_no_tools,
@@ -56,7 +57,7 @@ class Tool(NamedTuple):
     package: str
     nested: bool
     gate: Gate | None = None
-    homes: frozenset[str] = frozenset()  # modules whose own calls are the package's doing, not the agent's
+    homes: Homes | None = None  # modules whose own calls are the package's doing, not the agent's
 
     @property
     def path(self) -> str:
@@ -80,18 +81,24 @@ class ToolClass(NamedTuple):
     nested: bool
     whole: bool
     has_tools: bool
-    homes: frozenset[str] = frozenset()
+    homes: Homes | None = None
     generated: bool = False  # the base of classes made at run time: only what they hold themselves are tools
 
 
 class Found:
     """What a search gave: the tools, what was skipped, and the classes whose constructors and subclasses
-    matter."""
+    matter.
 
-    def __init__(self) -> None:
+    ``known``: where tools stand that are wrapped already: id of the class that holds one, and attribute.
+    """
+
+    def __init__(self, known: Set[tuple[int, str]] = frozenset()) -> None:
         self.tools: list[Tool] = []
         self.skipped: list[Skipped] = []
         self.classes: list[ToolClass] = []
+        self.places: set[tuple[int, str]] = set()
+        """Where the tools of classes stand, as in ``known``."""
+        self.known = known
         self.adapted: list[Any] = []
         """Frameworks' tables, and tools (or owners of tools) of frameworks: their calls are an adapter's."""
 
@@ -155,7 +162,21 @@ def find_in_module(
             Tool(module, attribute, value, Kind("static", kind.function), tool_name, package, nested)
         )
     if "__path__" in names:
-        _look_beside(package, choice, found, name=name, nested=nested, seen=seen)
+        _look_beside(title, package, choice, found, name=name, nested=nested, seen=seen)
+        if not (found.classes or found.tools or found.adapted):
+            _name_parts(title, names, found)
+
+
+def _name_parts(title: str, names: dict[str, Any], found: Found) -> None:
+    """Say of a package that offers nothing itself which of its modules may."""
+    parts = [
+        f"{title}.{attribute}"
+        for attribute, value in names.items()
+        if type(value) is ModuleType and module_vars(value).get("__name__") == f"{title}.{attribute}"
+        and not attribute.startswith("_")
+    ]  # fmt: skip
+    if parts:
+        found.skip(title, f"offers no tools itself; name a module of it: {', '.join(sorted(parts))}")
 
 
 def _framework_tools(value: Any) -> Iterator[Any]:
@@ -185,7 +206,7 @@ def _why_not_framed(kind: Kind, choice: Choice) -> str | None:
 
 
 def _look_beside(
-    package: str, choice: Choice, found: Found, *, name: str | None, nested: bool, seen: set[int]
+    title: str, package: str, choice: Choice, found: Found, *, name: str | None, nested: bool, seen: set[int]
 ) -> None:  # fmt: skip
     """Find the public classes beside those that a package exports, and note which modules define its
     tools."""
@@ -207,7 +228,7 @@ def _look_beside(
     _look_at_what_is_returned(package, choice, found, name=name, nested=nested, seen=seen)
     if not nested:
         homes.update(dict.fromkeys(module_of(item.cls) for item in found.classes))
-        inner = _with_what_is_below(homes, package)
+        inner = Homes(title, homes)
         found.tools[:] = [tool._replace(homes=inner) for tool in found.tools]
         found.classes[:] = [item._replace(homes=inner) for item in found.classes]
 
@@ -231,32 +252,6 @@ def _look_at_what_is_returned(
             find_in_class(hint, choice, found, name=name, nested=nested, package=package)
 
 
-def _with_what_is_below(homes: Iterable[str], package: str) -> frozenset[str]:
-    """Return the modules that define tools, with those of the package that they are built on.
-
-    A module is built on those whose classes, functions or modules stand in its namespace. What imports the
-    tools (an application's ``main``) is above them, and so not among these. All submodules stand in the
-    namespace of a package, whoever imported them, so those say nothing where a package itself defines tools.
-    """
-    known = list(homes)
-    seen = set(known)
-    tops = {*known, package}
-    for home in known:  # the list grows on the way
-        module = sys.modules.get(home)
-        names = module_vars(module) if isinstance(module, ModuleType) else {}
-        for value in list(names.values()):
-            if is_class(value) or type(value) is FunctionType:
-                below = module_of(value)
-            elif type(value) is ModuleType and not ("__path__" in names and home in tops):
-                below = str(module_vars(value).get("__name__", ""))
-            else:
-                continue
-            if below not in seen and below in sys.modules and root_package(below) == package:
-                seen.add(below)
-                known.append(below)
-    return frozenset(known)
-
-
 def find_in_class(
     cls: type, choice: Choice, found: Found, *, name: str | None, nested: bool, package: str | None = None,
     gate: Gate | None = None,
@@ -273,15 +268,16 @@ def find_in_class(
         return
     whole_package = package is not None
     package = package or root_package(module_of(cls))
-    before = len(found.tools)
-    for attribute in public_names(cls, package):
-        held = find_static(cls, attribute)
-        if held is None:
+    every = whole_package and gate is None and choice.is_everything
+    has_tools = False
+    for attribute, holder, raw in members(cls, package):
+        place = (id(holder), attribute)
+        if every and (place in found.places or place in found.known):
+            has_tools = True  # a base's, found through another class of the package
             continue
-        holder, raw = held
-        if root_package(module_of(holder)) != package or attribute in class_vars(holder).get(
-            "__dataclass_fields__", {}
-        ):
+        if not (choice.takes_private or is_public(attribute)):
+            continue
+        if attribute in class_vars(holder).get("__dataclass_fields__", {}):
             continue
         kind = kind_of(raw)
         if kind is None:
@@ -301,7 +297,9 @@ def find_in_class(
         else:
             tool_name = shown if narrow is None else own
         found.tools.append(Tool(holder, attribute, raw, kind, tool_name, package, nested, narrow))
-    found.classes.append(ToolClass(cls, package, nested, whole_package, len(found.tools) > before))
+        found.places.add(place)
+        has_tools = True
+    found.classes.append(ToolClass(cls, package, nested, whole_package, has_tools))
 
 
 def find_in_instance(value: Any, choice: Choice, found: Found, *, name: str | None, nested: bool) -> None:

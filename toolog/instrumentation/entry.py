@@ -33,8 +33,10 @@ from toolog.instrumentation.kinds import (
 from toolog.instrumentation.patch import (
     Spot,
     all_subclasses,
+    chainable,
     grant,
     grant_constructor,
+    link_line,
     link_overrides,
     lock,
     release,
@@ -165,6 +167,7 @@ class Instrumentation:
             fresh.append(spot)
             if tool.name not in self.wrapped:
                 self.wrapped.append(tool.name)
+        link_overrides(fresh)
         for item in found.classes:
             if spots is None:
                 self._classes[id(item.cls)] = item
@@ -193,22 +196,35 @@ class Instrumentation:
         return known
 
     def _follow_subclasses(self, found: Found, rank: int) -> None:
+        known = {(id(spot.holder), spot.attribute) for spot in self._spots.values()}
+
+        def take(cls: type) -> None:
+            seen = look_at(cls, self, self._classes, self._choice, self._name, known)
+            if seen.tools:
+                seen.skipped.clear()
+                self._take(seen, rank, self._adopted)
+
         def adopt(cls: type) -> None:
             with lock:
-                seen = look_at(cls, self, self._classes, self._choice, self._name)
-                if seen.tools:
-                    seen.skipped.clear()
-                    self._take(seen, rank, self._adopted)
-                if len(cls.__bases__) > 1:
-                    link_overrides(cls, {spot.attribute for spot in (*self._spots.values(), *self._adopted)})
+                take(cls)
+                self._link([cls])
 
         for item in nearest_roots([item for item in found.classes if item.has_tools]):
             hook = watch(self, item.cls, adopt)
             if hook is not None:
                 self._hooks.append(hook)
-            for cls in all_subclasses(item.cls):
-                if id(cls) not in self._classes:
-                    adopt(cls)
+            later = [cls for cls in all_subclasses(item.cls) if id(cls) not in self._classes]
+            for cls in later:
+                take(cls)
+            self._link(later)
+
+    def _link(self, classes: Iterable[type]) -> None:
+        """Link the methods of siblings that meet in one of these classes."""
+        joining = [cls for cls in classes if len(cls.__bases__) > 1]
+        if joining:
+            chained = chainable({spot.attribute for spot in self.spots()})
+            for cls in joining:
+                link_line(cls, chained)
 
     # -- taking it off
 

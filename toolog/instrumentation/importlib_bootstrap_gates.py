@@ -19,6 +19,7 @@ from toolog.context import Place, Scope, current, pop, push
 from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
 from toolog.instrumentation.endings import step_out
+from toolog.instrumentation.homes import Homes
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 _mro = type.__dict__["__mro__"].__get__
@@ -110,17 +111,18 @@ def make_super_gate(
     return toolog_super
 
 
-def make_outermost(record: Wrapper, homes: frozenset[str]) -> Wrapper:
+def make_outermost(record: Wrapper, homes: Homes) -> Wrapper:
     """Return a wrapper that passes through what the modules of a package's own tools call.
 
-    A property, a subscript or a background thread of a package calls its public methods, too, outside any
-    recorded call; none of that is a tool call of the agent.
+    Outside of any recorded call none of that is a tool call of the agent.
     """
-    frame = sys._getframe
+    frame, known, look_up = sys._getframe, homes.known, homes.look_up
 
     def toolog_outermost(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
-            if frame(1).f_globals.get("__name__") in homes:
+            caller = frame(1).f_globals.get("__name__")
+            at_home = known.get(caller)
+            if look_up(caller) if at_home is None else at_home:
                 return wrapped(*args, **kwargs)
             return record(wrapped, instance, args, kwargs)
         except BaseException as error:

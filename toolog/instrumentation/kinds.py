@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import enum
 import functools
+import os
 import sys
 from asyncio import BaseProtocol
 from collections.abc import Iterator
+from pathlib import PurePath
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
@@ -20,6 +22,7 @@ _flags = type.__dict__["__flags__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
 _LruCache = type(functools.lru_cache(lambda: None))
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+_STANDARD = os.path.dirname(os.__file__)  # of the standard library
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
@@ -185,6 +188,20 @@ def root_package(module: str) -> str:
     return sys.intern(name)
 
 
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+def is_installed(package: str) -> bool:
+    """Whether a loaded package came from where an installer (or Python itself) puts packages, and so is no
+    source of the user's own."""
+    loaded = sys.modules.get(package)
+    file = None if loaded is None else module_vars(loaded).get("__file__")
+    if not isinstance(file, str):
+        return False
+    path = PurePath(file)
+    return bool(_INSTALLED.intersection(path.parts)) or path.is_relative_to(_STANDARD)
+
+
 def find_static(cls: type, name: str) -> tuple[type, Any] | None:
     """Return the class of the MRO whose namespace holds a name, and the value there; no descriptor runs."""
     for base in mro(cls):
@@ -194,17 +211,17 @@ def find_static(cls: type, name: str) -> tuple[type, Any] | None:
     return None
 
 
-def public_names(cls: type, package: str) -> Iterator[str]:
-    """Give the public names (and ``__call__``) that a class or its bases within the package define, each
-    once."""
+def members(cls: type, package: str) -> Iterator[tuple[str, type, Any]]:
+    """Give what a class or its bases within a package define and what is in force: name, the class that holds
+    it, and the value there, each name once. What a base of another package has before it is left out."""
     seen: set[str] = set()
     for base in mro(cls):
-        if root_package(module_of(base)) != package:
-            continue
-        for name in list(class_vars(base)):
+        within = root_package(module_of(base)) == package
+        for name, raw in list(class_vars(base).items()):
             if name not in seen:
                 seen.add(name)
-                yield name
+                if within:
+                    yield name, base, raw
 
 
 def is_public(name: str) -> bool:

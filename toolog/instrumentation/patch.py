@@ -52,13 +52,14 @@ class Grant:
 class Spot(Standing):
     """One name in one namespace, and who has a claim on its calls."""
 
-    __slots__ = ("grants", "overriding", "plans")
+    __slots__ = ("grants", "linked", "overriding", "plans")
 
     def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
         super().__init__(holder, attribute, raw)
         self.grants: list[Grant] = []
         self.plans: dict[int, Plan] = {}  # of the grants; read live below
         self.overriding: weakref.WeakSet[Spot] = weakref.WeakSet()
+        self.linked = False  # with what overrides it and what it overrides
 
     def compose(self) -> Wrapper:
         """Return the wrapper that serves all grants: an open one decides for all calls, else each for its
@@ -115,6 +116,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
     claim = Grant(owner, tool, make_plan(tool, spot.raw), rank)
     before = _decisive(spot)
     spot.grants.append(claim)
+    spot.linked = False
     spot.note_plans()
     try:
         if fresh or _decisive(spot) != before:
@@ -127,8 +129,6 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
         return f"cannot be patched: {error}"
     if is_class(tool.holder):
         _namesakes.setdefault(tool.attribute, weakref.WeakSet()).add(spot)
-        for cls in (tool.holder, *all_subclasses(tool.holder)):
-            link_overrides(cls, (tool.attribute,))
     return spot
 
 
@@ -144,26 +144,47 @@ def _decisive(spot: Spot) -> list[int]:
     return [id(grant) for grant in spot.grants]
 
 
-def link_overrides(cls: type, attributes: Iterable[str]) -> None:
-    """See to it that methods which call each other by ``super()``, all instrumented, make one record a chain.
+def link_overrides(spots: Iterable[Spot]) -> None:
+    """See to it that methods which call each other by ``super()``, all instrumented, make one record a chain:
+    these, and what overrides them or is overridden by them."""
+    holders: dict[str, list[type]] = {}
+    for spot in spots:
+        if not spot.linked:
+            spot.linked = True
+            if is_class(spot.holder):
+                holders.setdefault(spot.attribute, []).append(spot.holder)
+    for attribute in chainable(holders):
+        held_by = holders[attribute]
+        for cls in {id(cls): cls for one in held_by for cls in (one, *all_subclasses(one))}.values():
+            link_line(cls, (attribute,))
 
-    In the MRO of a class (siblings meet only there) every definition of a name overrides the ones behind it.
-    """
+
+def link_line(cls: type, attributes: Iterable[str]) -> None:
+    """Link the methods in the MRO of one class: siblings meet only there. Every definition of a name
+    overrides the ones behind it."""
     line = mro(cls)
     for attribute in attributes:
-        if len(_namesakes.get(attribute, ())) < 2:  # of a client's hundreds of commands, nearly all
-            continue
         spots = [spot for base in line if (spot := spot_at(base, attribute)) is not None]
         for place, above in enumerate(spots):
             for below in spots[place + 1 :]:
                 _add_overriding(below, above)
 
 
+def chainable(attributes: Iterable[str]) -> list[str]:
+    """Return those names of methods of which one may be recorded inside another: of a client's hundreds of
+    commands nearly none, and with nested=False the package rule leaves the inner call out already."""
+    found = []
+    for attribute in attributes:
+        namesakes = _namesakes.get(attribute, ())
+        if len(namesakes) > 1 and any(grant.plan.nested for spot in namesakes for grant in spot.grants):
+            found.append(attribute)
+    return found
+
+
 def _add_overriding(below: Spot, above: Spot) -> None:
     if above in below.overriding:
         return
     below.overriding.add(above)
-    # with nested=False the package rule already leaves the inner call out
     if any(grant.plan.nested for grant in below.grants):
         below.place(below.compose())
 

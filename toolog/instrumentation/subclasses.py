@@ -6,7 +6,7 @@ had there before still runs). Subclasses that exist already are looked at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from toolog.instrumentation.choice import Choice
@@ -106,15 +106,20 @@ def _granted_above(cls: type, attribute: str, owner: object) -> Iterator[Grant]:
 
 
 def look_at(
-    cls: type, owner: object, parents: dict[int, ToolClass], choice: Choice, name: str | None
+    cls: type,
+    owner: object,
+    parents: dict[int, ToolClass],
+    choice: Choice,
+    name: str | None,
+    known: Set[tuple[int, str]],
 ) -> Found:
     """Return the tools of a subclass of an owner's classes.
 
     A class of the same root package, below a class that was found through its package, is looked at as a
     whole (a client package may generate its classes, as botocore does); of any other only the overrides
-    count.
+    count. ``known``: as in `Found`.
     """
-    found = Found()
+    found = Found(known)
     above = [parents[id(base)] for base in mro(cls)[1:] if id(base) in parents]
     if not above or why_no_tools(cls) is not None:
         return found

@@ -44,10 +44,16 @@ COMPANIONS = {"boto3": ("botocore.client.BaseClient", "boto3.resources.base.Serv
 
 
 BEHIND = {
-    "aiohttp": ("aiohttp.client", "ClientSession", {"_request": "request", "_ws_connect": "ws_connect"})
+    "aiohttp": (
+        "aiohttp.client",
+        "ClientSession",
+        {"_request": "request", "_ws_connect": "ws_connect"},
+        frozenset({"request"}),
+    )
 }
 """Packages with methods that hand out something to await at once, long before anything has happened: module
-and class of these, and the coroutine functions behind them, with the names they are recorded by."""
+and class of these, the coroutine functions behind them, with the names they are recorded by, and functions of
+the package that do no more than call these."""
 
 
 class Target(NamedTuple):
@@ -210,9 +216,12 @@ def search(target: Target, choice: Choice, found: Found, *, name: str | None, ne
         found.skip(target.label, "function written in C")
 
 
+_NOTHING: tuple[str, str, dict[str, str], frozenset[str]] = ("", "", {}, frozenset())
+
+
 def _look_behind(module: ModuleType, found: Found) -> None:
     """Take, in place of methods that return at once, the coroutine functions that do their work."""
-    home, path, names = BEHIND.get(module_vars(module).get("__name__", ""), ("", "", {}))
+    home, path, names, shortcuts = BEHIND.get(module_vars(module).get("__name__", ""), _NOTHING)
     cls = find_dotted(f"{home}.{path}")
     if not is_class(cls):
         return
@@ -223,8 +232,9 @@ def _look_behind(module: ModuleType, found: Found) -> None:
         kind = kind_of(raw)
         if kind is not None and tool is not None:
             # its own class calls it, so whoever called that is asked by the context only
-            found.tools.append(tool._replace(attribute=hidden, raw=raw, kind=kind, homes=frozenset()))
+            found.tools.append(tool._replace(attribute=hidden, raw=raw, kind=kind, homes=None))
     handed_out = {id(tool) for tool in own if not iscoroutinefunction(unwrap(tool.kind.function))}
+    handed_out |= {id(tool) for tool in found.tools if tool.holder is module and tool.attribute in shortcuts}
     found.tools[:] = [tool for tool in found.tools if id(tool) not in handed_out]
 
 

@@ -286,6 +286,8 @@ class FrameworkCall(Call):
             return event, status, output, cuts, error
         if self.failure is not None:
             event, status = self._refusal(None) or ("tool_call_failed", "execution_error")
+            if event == "tool_call_rejected":
+                output = cuts = None  # what the model was told, not what a tool returned
             if isinstance(self.failure, BaseException):
                 if status == "execution_error":
                     event, status = kind_of(self.failure)
@@ -304,12 +306,15 @@ class FrameworkCall(Call):
         """Return event and status of a call that was refused: its tool never ran, and one would have seen
         it."""
         if self.refused is None:
-            told = isinstance(self.failure, Refusal)
-            if self.claimed or not (self.request.has_body or told or not self.request.known):
+            told = self.failure if isinstance(self.failure, Refusal) else None
+            if self.claimed or not (self.request.has_body or told is not None or not self.request.known):
                 return None
             if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
                 return None
-            self.refused = "validation_error" if self.request.known else "unknown_tool"
+            if not self.request.known:
+                self.refused = "unknown_tool"
+            else:
+                self.refused = "validation_error" if told is None else told.status
         self.add(phase="validation")
         return "tool_call_rejected", self.refused
 

@@ -85,9 +85,18 @@ call after all. Must run none of the application's code."""
 
 
 class Refusal(str):
-    """A judge's text about a result that says: the arguments were refused, the tool never ran."""
+    """A judge's text about a result that says: the call was refused, the tool never ran.
 
-    __slots__ = ()
+    status: why; by default the arguments did not fit.
+    """
+
+    status = "validation_error"
+
+    def __new__(cls, text: str, status: str = "validation_error") -> Refusal:
+        """Return the text, with its status."""
+        made = super().__new__(cls, text)
+        made.status = status
+        return made
 
 
 Judge = Callable[[Any], "BaseException | str | None"]

@@ -1,0 +1,106 @@
+"""Whose calls are a package's own: of an application those below its tools, of an installed package all."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tooling import names, package, watching
+
+from tests.helpers import Collector
+from toolog.instrumentation.entry import instrument
+from toolog.instrumentation.homes import Homes
+from toolog.instrumentation.kinds import is_installed
+
+LIBRARY = {
+    "__init__.py": "from .engine import Engine\nfrom . import store\n",
+    "engine.py": """
+        class Engine:
+            def run(self, text): return text.upper()
+    """,
+    "store/__init__.py": """
+        class Store:
+            def __init__(self, engine): self.engine = engine
+            def save(self, text): return self.engine.run(text)
+    """,
+    "dialect.py": "def prepare(engine): return engine.run('pragma')\n",
+    "extension.py": "from .store import Store\ndef save_all(store): return store.save('x')\n",
+}
+
+
+@pytest.fixture
+def seen() -> Iterator[Collector]:
+    """The records that a test makes; whatever it instruments is undone."""
+    with watching() as collector:
+        yield collector
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_module_imported_later_is_at_home_only_in_an_installed_package(
+    seen: Collector, tmp_path: Path, installed: bool
+) -> None:
+    """What a library's dialect calls is its own doing; what an application's later module calls is the
+    agent's."""
+    folder = tmp_path / "site-packages" if installed else tmp_path
+    with package(folder, "shelved", LIBRARY) as module:
+        instrument(module)
+        engine = module.Engine()
+        dialect = importlib.import_module("shelved.dialect")
+        assert dialect.prepare(engine) == "PRAGMA"
+        assert names(seen) == ([] if installed else ["Engine.run"])
+        engine.run("select")
+        assert names(seen) == ["Engine.run"]
+
+
+def test_of_a_part_of_an_installed_package_what_is_built_on_it_calls_as_an_agent_does(
+    seen: Collector, tmp_path: Path
+) -> None:
+    """An extension holds something of the part; a dialect below, which nobody imported before, does not."""
+    with package(tmp_path / "site-packages", "shelved", LIBRARY) as module:
+        instrument([module.store])
+        extension = importlib.import_module("shelved.extension")
+        store = module.store.Store(module.Engine())
+        assert extension.save_all(store) == "X"
+        assert names(seen) == ["Store.save"]
+        homes = Homes("shelved.store", ["shelved.store"])
+        importlib.import_module("shelved.dialect")
+        assert homes.look_up("shelved.dialect") is True
+        assert homes.look_up("shelved.extension") is False
+        assert homes.look_up("another") is False
+        assert homes.known == {
+            "shelved.store": True, "shelved.dialect": True, "shelved.extension": False, "another": False,
+        }  # fmt: skip
+
+
+def test_a_module_that_is_still_being_imported_is_looked_up_again(tmp_path: Path) -> None:
+    """What its namespace lacks now may stand there a moment later."""
+    with package(tmp_path / "site-packages", "shelved", LIBRARY) as module:
+        homes = Homes("shelved.store", ["shelved.store"])
+        early = types.ModuleType("shelved.early")
+        early.__spec__ = importlib.util.find_spec("shelved.dialect")
+        assert early.__spec__ is not None
+        early.__spec__._initializing = True  # type: ignore[attr-defined]  # as importlib does
+        sys.modules["shelved.early"] = early
+        assert homes.look_up("shelved.early") is True
+        early.Store = module.store.Store  # type: ignore[attr-defined]
+        early.__spec__._initializing = False  # type: ignore[attr-defined]
+        assert homes.look_up("shelved.early") is False
+
+
+def test_what_no_module_is_named_is_at_home_nowhere() -> None:
+    """Code may run in a namespace whose name is no text."""
+    assert Homes("sqlite3", ["sqlite3"]).look_up(None) is False
+
+
+def test_what_came_by_an_installer_or_with_python_is_installed() -> None:
+    """A module of these tests is not."""
+    assert is_installed("pytest")
+    assert sqlite3.__file__
+    assert is_installed("sqlite3")
+    assert not is_installed(__name__)
+    assert not is_installed("builtins")
