@@ -25,14 +25,17 @@ MODULES = (
     "agno",
     "anthropic",
     "autogen",
+    "dspy",
     "fastmcp",
     "haystack",
     "langchain",
     "llama_index",
     "llm",
     "mcp",
+    "openai",
     "openai_agents",
     "pydantic_ai",
+    "semantic_kernel",
     "smolagents",
 )
 """The modules of this package that hold a table."""
