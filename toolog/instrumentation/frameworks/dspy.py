@@ -6,7 +6,6 @@ body. `ReActV2` is told the model's ids, and answers for tools that it has not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,8 +17,15 @@ _asked: ContextVar[tuple[Any, list[Any]]] = ContextVar("toolog_dspy_asked", defa
 """The requests of one turn that an agent is about to answer, and the call that the agent runs in."""
 
 
-def _note_requests(_: Any, given: Given) -> None:
-    _asked.set((current_call(), list(given["tool_calls"].tool_calls)))
+def _refuse(agent: Any, given: Given) -> list[Request]:
+    """Return the requests of a turn for tools that the agent has not; note the others."""
+    requests = list(given["tool_calls"].tool_calls)
+    _asked.set((current_call(), [one for one in requests if one.name in agent.tools]))
+    return [
+        Request(name=one.name, call_id=one.id, arguments=one.args)
+        for one in requests
+        if one.name not in agent.tools
+    ]
 
 
 def _take_request(tool: Any, arguments: dict[str, Any]) -> Any:
@@ -29,10 +35,13 @@ def _take_request(tool: Any, arguments: dict[str, Any]) -> Any:
         return None
     for request in waiting:
         asked = request.args or {}
-        if request.name == tool.name and asked.keys() == arguments.keys():
-            if all(asked[name] is value for name, value in arguments.items()):
-                waiting.remove(request)
-                return request
+        if (
+            request.name == tool.name
+            and asked.keys() == arguments.keys()
+            and all(asked[name] is value for name, value in arguments.items())
+        ):
+            waiting.remove(request)
+            return request
     return None
 
 
@@ -63,22 +72,8 @@ def _request(tool: Any) -> Request:
     )
 
 
-def _refused(agent: Any, given: Given, answer: Any) -> Iterable[Request]:
-    """Give the requests for tools that the agent has not."""
-    for call in given["tool_calls"].tool_calls:
-        if call.name not in agent.tools:
-            yield Request(
-                name=call.name,
-                call_id=call.id,
-                arguments=call.args,
-                known=False,
-                refusal=f"there is no tool {call.name!r}",
-            )
-
-
 _TOOL = "dspy.adapters.types.tool:Tool"
 _AGENT = "dspy.predict.react_v2:ReActV2"
-_TURNS = (f"{_AGENT}._execute_tool_calls", f"{_AGENT}._aexecute_tool_calls")
 
 ADAPTER = Adapter(
     name="dspy",
@@ -87,8 +82,8 @@ ADAPTER = Adapter(
     minimum="3.0",
     tested="3.4.1",
     entries=(
-        *(Entry(place=place, read=_note_requests) for place in _TURNS),
-        *(Entry(place=place, role="after", after=_refused) for place in _TURNS),
+        Entry(place=f"{_AGENT}._execute_tool_calls", role="refuse", refuse=_refuse),
+        Entry(place=f"{_AGENT}._aexecute_tool_calls", role="refuse", refuse=_refuse),
         Entry(place=f"{_TOOL}.__call__", read=_read),
         Entry(place=f"{_TOOL}.acall", read=_read),
         Entry(place=f"{_TOOL}.func", role="field", read=_read_body),

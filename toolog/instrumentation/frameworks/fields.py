@@ -19,7 +19,7 @@ from toolog.instrumentation.proxy import ToolWrapper
 
 
 class Field:
-    """Stands in a class for a field of its objects. ``default`` is what the class held there before, or ABSENT."""
+    """Stands in a class for a field of its objects. ``default``: what the class held there, or ABSENT."""
 
     __slots__ = ("_default", "_mark", "_name", "_switch", "_wrapper_for")
 

@@ -104,10 +104,10 @@ ADAPTER = Adapter(
         "semantic_kernel.kernel:Kernel",
     ),
     expand=_expand,
-    recorded="Each function that the model calls or that code invokes, streamed or not, with the model's call "
-    "id and its name with that of the plugin, the arguments as the function gets them, and its own exception "
-    "in place of the text that the model is told. Unknown functions and arguments that do not fit, as "
-    "rejected; calls that a filter answers itself, too (`context_error`). Functions made of prompts.",
+    recorded="Each function that the model calls or that code invokes, streamed or not, with the model's "
+    "call id and its name with that of the plugin, the arguments as the function gets them, and its own "
+    "exception in place of the text that the model is told. Unknown functions and arguments that do not fit, "
+    "as rejected; calls that a filter answers itself, too (`context_error`). Functions made of prompts.",
     not_recorded="Chat and text services, memory, and agents themselves. What the kernel fills in beside the "
     "model's arguments.",
 )
