@@ -19,7 +19,22 @@ _MISFITS = ("FunctionCallInvalidArgumentsException", "TypeError")
 
 def _read_call(kernel: Any, given: Given) -> Request:
     call = given["function_call"]
-    return Request(name=call.name or call.function_name, call_id=call.id, arguments=call.arguments)
+    function = _find(kernel, call.plugin_name, call.function_name)
+    request = Request(name="") if function is None else _request(function, None)
+    request.name, request.call_id, request.arguments = (
+        call.name or call.function_name,
+        call.id,
+        call.arguments,
+    )
+    return request
+
+
+def _find(kernel: Any, plugin_name: str | None, name: str) -> Any:
+    """Return the function that a kernel finds for a request: that of the plugin, or the first of its name."""
+    for plugin in kernel.plugins.values():
+        if plugin_name in (None, plugin.name) and name in plugin.functions:
+            return plugin.functions[name]
+    return None
 
 
 def _read_function(function: Any, given: Given) -> Request:
