@@ -11,7 +11,7 @@ and how to read the facts there as a `Request`:
     note      what tells something about the call in flight on the way (an exception that becomes a text).
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
-              the function with our wrapper around it.
+              the function with our wrapper around it. The class need not have it.
     made      where the framework makes, inside a call, the function that it is going to run: what it gives
               is run as a body.
     refuse    where the framework will find that the model asked for a tool that it has not, and makes no
