@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
 
 need("dspy")
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network when it is imported
 
 import dspy  # noqa: E402
 from openai.types.chat import ChatCompletion  # noqa: E402

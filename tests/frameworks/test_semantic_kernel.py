@@ -157,6 +157,11 @@ class TestSemanticKernel(Contract):
     )
     def test_arguments_that_the_kernel_refuses_leave_a_rejected_record(self, arguments: Any) -> None:
         """The model is told a text; the record says that the function never ran."""
+        if (
+            "wrong" in arguments
+            and "unexpected_params" not in Kernel.invoke_function_call.__code__.co_varnames
+        ):
+            pytest.skip("this version drops what is not expected")
         (record,) = self.both([tools.add], [[Ask("box-add", arguments, "c3")]])
         assert (record["event"], record["status"]) == ("tool_call_rejected", "validation_error")
         assert (record["tool_name"], record["tool_call_id"]) == ("box-add", "c3")
