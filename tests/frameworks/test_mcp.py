@@ -174,9 +174,11 @@ else:
 @contextlib.asynccontextmanager
 async def far_session(folder: Path, transport: str) -> AsyncIterator[Any]:
     """Start a server in a process of its own and connect to it."""
+    from mcp.client import streamable_http
     from mcp.client.session import ClientSession
-    from mcp.client.streamable_http import streamable_http_client
 
+    connect: Any = vars(streamable_http).get("streamable_http_client")  # its name was another before
+    connect = connect or vars(streamable_http)["streamablehttp_client"]
     script = folder / "server.py"
     script.write_text(textwrap.dedent(SERVER))
     command = [str(script), str(folder / "records"), transport]
@@ -197,7 +199,7 @@ async def far_session(folder: Path, transport: str) -> AsyncIterator[Any]:
             port = int(await asyncio.to_thread(process.stdout.readline))
             url = f"http://127.0.0.1:{port}/mcp"
             async with (
-                streamable_http_client(url) as streams,
+                connect(url) as streams,
                 ClientSession(streams[0], streams[1]) as session,
             ):
                 await session.initialize()
