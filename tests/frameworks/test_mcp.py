@@ -213,7 +213,7 @@ async def far_session(folder: Path, transport: str) -> AsyncIterator[Any]:
 async def test_both_sides_of_a_wire_are_one_trace(transport: str, tmp_path: Path) -> None:
     """The server's record is a child of the client's, with the session's id; each has its side's facts."""
     with TestMcp().watched() as records, toolog.session("order-1001", stage="payment"):
-        async with asyncio.timeout(60), far_session(tmp_path, transport) as session:
+        async with asyncio.timeout(100), far_session(tmp_path, transport) as session:
             good = await session.call_tool("divide", {"a": 6})
             bad = await session.call_tool("divide", {"a": 6, "b": 0})
     assert not (good.is_error if V2 else good.isError)
