@@ -176,13 +176,19 @@ def write_frameworks() -> str:
         "# Agent frameworks\n\n",
         'What `toolog.instrument("name")` knows, and `toolog run` where nothing is named. How each is used: '
         "[how-to](../how-to/frameworks/README.md).\n\n",
-        "| name | also | package | oldest version | tested with |\n|---|---|---|---|---|\n",
+        "The last column has the versions that `make frameworks` runs an adapter's tests with. An oldest "
+        "version that does not stand there has the layers, but no test runs with it.\n\n",
+        "| name | also | package | oldest version | run with |\n|---|---|---|---|---|\n",
     ]
+    run = _versions_run()
     tables = [adapters()[name] for name in sorted(adapters())]
     for adapter in tables:
         others = dict.fromkeys((adapter.distribution, *adapter.aliases))
         aliases = ", ".join(f"`{name}`" for name in others if name != adapter.name)
-        versions = f"{adapter.minimum} | {adapter.tested}"
+        found = {version for name in {adapter.name, adapter.distribution} for version in run.get(name, ())}
+        assert adapter.tested in found, f"no environment has {adapter.name} {adapter.tested}"
+        shown = ", ".join(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))
+        versions = f"{adapter.minimum} | {shown}"
         lines.append(f"| `{adapter.name}` | {aliases} | {adapter.distribution} | {versions} |\n")
     for adapter in tables:
         lines.append(f"\n## {adapter.name}\n\n{' '.join(adapter.recorded.split())}\n")
@@ -194,6 +200,17 @@ def write_frameworks() -> str:
             shown = ", ".join(f"`{place.replace(':', '.')}`" for place in adapter.tools)
             lines.append(f"\nObjects and subclasses of these go by this table without being told: {shown}.\n")
     return "".join(lines)
+
+
+def _versions_run() -> dict[str, set[str]]:
+    """Return the versions of each package in the environments that the frameworks' tests are run in."""
+    found: dict[str, set[str]] = {}
+    for file in (HERE.parent / "tests" / "frameworks" / "environments").glob("*.txt"):
+        for line in file.read_text("utf-8").splitlines():
+            package, exact, version = line.partition("==")
+            if exact and not line.startswith("#"):
+                found.setdefault(package, set()).add(version)
+    return found
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -284,7 +284,7 @@ class Contract:
             tools.waiting.clear()
             made = [self.make_tool(tools.wait)]
             task = asyncio.ensure_future(self.run_agent_async(made, [[Ask("wait", {"seconds": 60.0})]]))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(100):
                 while not tools.waiting.is_set():
                     await asyncio.sleep(0.01)
             task.cancel()

@@ -18,15 +18,18 @@ NEEDS = {
     "google-adk": "google.adk",
     "langchain": "langchain_core",
     "llama-index": "llama_index",
+    "mcp": "mcp.server.mcpserver",
+    "openai": "openai.lib.responses_tool_runner",
     "openai-agents": "agents",
 }
-"""The package of a page whose name is another."""
+"""The package of a page whose name is another, or the module that only the versions have which it shows."""
 
 
-def _is_here(package: str) -> bool:
+def is_here(module: str) -> bool:
+    """Whether a module can be imported; only its parents are."""
     try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # of what it lies in
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
         return False
 
 
@@ -34,9 +37,9 @@ def _is_here(package: str) -> bool:
 def test_a_pages_example_prints_what_the_page_says(name: str, tmp_path: Path) -> None:
     """Each block of code stands before the block of its output."""
     package = NEEDS.get(name, name.replace("-", "_"))
-    if not _is_here(package) or (name == "mcp" and find_spec("mcp.server.mcpserver") is None):
+    if not is_here(package):
         required = os.environ.get("TOOLOG_REQUIRE_FRAMEWORKS", "").split()
-        assert package not in required or name == "mcp", f"{package} is required here, but not installed"
+        assert package not in required, f"{package} is required here, but not installed"
         pytest.skip(f"{package} (as the page shows it) is not installed")
     page = PAGES / f"{name}.md"
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TOOLOG_")}

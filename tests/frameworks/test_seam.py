@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import inspect
 import sys
+import traceback
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
@@ -220,6 +222,86 @@ def test_a_tag_between_the_framework_and_the_function_changes_nothing(mini: Any)
     assert inner["parent_id"] == outer["span_id"]
     assert (inner["output"], outer["output"]) == (3, 6)
     assert inner["tags"] == {"stage": "inner"}
+
+
+def test_a_field_that_only_the_objects_have_is_a_body(mini: Any) -> None:
+    """The class has it while it is hooked only, and then answers as if it had not."""
+
+    def read(tool: Any, given: Given) -> Request:
+        return Request(name=tool.name, tool=tool, function=vars(tool)["function"], arguments=given["kwargs"])
+
+    table = dataclasses.replace(
+        TABLE,
+        entries=(TABLE.entries[0], Entry(place="miniagent.tools:Tool.function", role="field", read=read)),
+    )
+    tool = mini.Tool(add)
+    before = Namespaces(mini, sys.modules["miniagent.tools"], mini.Tool, tool)
+    made = entry.instrument(mini, adapter=table)
+    with capture("INFO") as records:
+        assert mini.run(tool, {"a": 1}, "c-1") == "3"
+        assert mini.Tool(tool.function).call(a=2) == 4
+        assert not hasattr(mini.Tool, "function")
+    made.undo()
+    assert before.differences() == []
+    assert [(record["input"]["a"], record["output"]) for record in calls(records)] == [(1, 3), (2, 4)]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
+def test_an_exception_that_passes_the_layers_has_no_frame_of_ours(mini: Any, later: bool) -> None:
+    """Some frameworks show the model a traceback: it is the same with toolog, through every role."""
+    tools = sys.modules["miniagent.tools"]
+    source = """
+        def check(tool):
+            return inner(tool)
+
+        def inner(tool):
+            return tool.call(a=1)
+
+        def told(tool):
+            return check(tool)
+
+        async def told_later(tool):
+            return await check_later(tool)
+
+        async def check_later(tool):
+            return await tool.call_later(a=1)
+        """
+    exec(inspect.cleandoc(source), tools.__dict__)
+
+    async def call_later(tool: Any, **arguments: Any) -> Any:
+        return await asyncio.sleep(0, tool.function(**arguments))
+
+    tools.Tool.call_later = call_later  # type: ignore[attr-defined]
+
+    def broken(a: int) -> int:
+        raise LookupError(f"no {a}")
+
+    def seen() -> list[tuple[str, int]]:
+        tool = mini.Tool(broken)
+        run = (lambda: asyncio.run(tools.told_later(tool))) if later else (lambda: tools.told(tool))
+        with pytest.raises(LookupError) as caught:
+            run()
+        return [(frame.name, frame.lineno or 0) for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+    def read(nothing: Any, given: Given) -> Request:
+        return Request(name="broken", tool=given["tool"])
+
+    table = dataclasses.replace(
+        TABLE,
+        entries=(
+            Entry(place="miniagent.tools:told", role="refuse", refuse=lambda nothing, given: []),
+            Entry(place="miniagent.tools:told_later", role="after", after=lambda tool, given, result: []),
+            Entry(place="miniagent.tools:check", read=read),
+            Entry(place="miniagent.tools:check_later", read=read),
+            Entry(place="miniagent.tools:inner", role="note", note=lambda *told: None),
+            Entry(place="miniagent.tools:Tool.call", role="body", read=_read_call),
+            Entry(place="miniagent.tools:Tool.call_later", role="body", read=_read_call),
+        ),
+    )
+    plain = seen()
+    with toolog.instrument(mini, adapter=table), capture("INFO") as records:
+        assert seen() == plain
+    assert only(records, tool_name="broken")["error"]["type"] == "LookupError"
 
 
 async def test_async_requests_keep_apart(mini: Any) -> None:

@@ -26,6 +26,7 @@ MODULES = (
     "anthropic",
     "autogen",
     "crewai",
+    "dspy",
     "fastmcp",
     "google_adk",
     "haystack",
@@ -33,8 +34,10 @@ MODULES = (
     "llama_index",
     "llm",
     "mcp",
+    "openai",
     "openai_agents",
     "pydantic_ai",
+    "semantic_kernel",
     "smolagents",
 )
 """The modules of this package that hold a table."""

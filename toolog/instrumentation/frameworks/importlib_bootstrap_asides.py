@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from toolog.arguments import Arguments
 from toolog.counters import contain
-from toolog.instrumentation.endings import fail, succeed
+from toolog.instrumentation.endings import fail, step_out, succeed
 from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call
 from toolog.instrumentation.frameworks.importlib_bootstrap_layers import (
     Claims,
@@ -61,6 +61,7 @@ def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper
         except BaseException as error:
             for call in refused:
                 fail(call, error)
+            step_out(error)
             raise
         for call in refused:
             call.failure = f"there is no tool {call.request.name!r}"
@@ -72,7 +73,11 @@ def _make_refusal(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper
 
 def _make_note(entry: Entry, arguments: Arguments) -> Wrapper:
     def toolog_note(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = wrapped(*args, **kwargs)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
         try:
             call = current_call()
             if call is not None and entry.note is not None:
@@ -93,12 +98,20 @@ def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
             contain("adapter", trouble)
 
     async def toolog_later(instance: Any, given: dict[str, Any], answer: Any) -> Any:
-        result = await answer
+        try:
+            result = await answer
+        except BaseException as error:
+            step_out(error)
+            raise
         look(instance, given, result)
         return result
 
     def toolog_after(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = wrapped(*args, **kwargs)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
         try:
             given = arguments.named(args, kwargs)
         except Exception as trouble:
@@ -140,13 +153,21 @@ def _stand_in(function: FunctionType, layer: Wrapper) -> Callable[..., Any]:
     if iscoroutinefunction(function):
 
         async def toolog_stand_in(*args: Any, **kwargs: Any) -> Any:
-            return await layer(function, None, args, kwargs)
+            try:
+                return await layer(function, None, args, kwargs)
+            except BaseException as error:
+                step_out(error)
+                raise
 
         stand_in = toolog_stand_in
     else:
 
         def toolog_plain_stand_in(*args: Any, **kwargs: Any) -> Any:
-            return layer(function, None, args, kwargs)
+            try:
+                return layer(function, None, args, kwargs)
+            except BaseException as error:
+                step_out(error)
+                raise
 
         stand_in = toolog_plain_stand_in
     stand_in.__dict__.update(function.__dict__)
@@ -162,7 +183,11 @@ def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Call
 
     def wrapper_for(owner: Any) -> Wrapper:
         def toolog_field(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
-            return layer(wrapped, owner, args, kwargs)
+            try:
+                return layer(wrapped, owner, args, kwargs)
+            except BaseException as error:
+                step_out(error)
+                raise
 
         return toolog_field
 

@@ -15,7 +15,7 @@ from toolog.arguments import Arguments
 from toolog.context import attach, carrier, current, pop, push
 from toolog.counters import contain, count
 from toolog.errors import CallDepthExceeded
-from toolog.instrumentation.endings import fail, prepare, succeed, wanted
+from toolog.instrumentation.endings import fail, prepare, step_out, succeed, wanted
 from toolog.instrumentation.frameworks.calls import (
     FrameworkCall,
     current_call,
@@ -60,15 +60,18 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
             raise
         except Exception as trouble:
             contain("adapter", trouble)
-        if call is None:
-            return wrapped(*args, **kwargs)
-        if entry.send is not None:
-            args, kwargs = _address(call, entry, arguments, args, kwargs)
-        if opened:
-            return _run(call, entry, wrapped, args, kwargs)
-        if entry.is_body or claims.adapter.family != call.adapter.family:
-            return _run_inside(call, entry, BodyProxy, wrapped, args, kwargs)
-        return _run_inside(call, entry, InsideProxy, wrapped, args, kwargs)
+        try:
+            if call is None:
+                return wrapped(*args, **kwargs)
+            if entry.send is not None:
+                args, kwargs = _address(call, entry, arguments, args, kwargs)
+            if opened:
+                return _run(call, entry, wrapped, args, kwargs)
+            inside = entry.is_body or claims.adapter.family != call.adapter.family
+            return _run_inside(call, entry, BodyProxy if inside else InsideProxy, wrapped, args, kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     return toolog_layer
 
@@ -190,6 +193,7 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
             if entry.is_body:
                 call.tool_raised(error, entry)
             fail(call, error)
+            step_out(error)
             raise
         duration = perf_counter_ns() - call.started
         try:
@@ -220,6 +224,7 @@ def _run_inside(
             result = wrapped(*args, **kwargs)
         except BaseException as error:
             proxy.raised(call, error, entry)
+            step_out(error)
             raise
         if type(result) is CoroutineType or issubclass(type(result), CoroutineProxy):
             return proxy(call, result, entry)
@@ -266,7 +271,11 @@ class InsideProxy(CoroutineProxy):
             self.raised(call, error, self._toolog_entry)
 
     def __next__(self) -> Any:
-        return self._toolog_step(self._toolog_inner.send, None)
+        try:
+            return self._toolog_step(self._toolog_inner.send, None)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def close(self) -> Any:
         """Close the original."""

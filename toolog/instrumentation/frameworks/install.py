@@ -25,7 +25,7 @@ from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
 from toolog.instrumentation.patch import all_subclasses, lock, read_parameters
-from toolog.instrumentation.stacks import Standing, namespace, original_of, repair_aliases, stack_at
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, repair_aliases, stack_at
 from toolog.instrumentation.subclasses import Hook, watch
 
 
@@ -148,10 +148,11 @@ class Installed:
             *outer, attribute = entry.path.split(".")
             for part in outer:
                 holder = namespace(holder).get(part)
+            of_objects = entry.role == "field" and is_class(holder)
             if is_class(holder):
                 held = find_static(holder, attribute)
-                holder = None if held is None else held[0]
-            if holder is None or attribute not in namespace(holder):
+                holder = held[0] if held is not None else holder if of_objects else None
+            if holder is None or not (of_objects or attribute in namespace(holder)):
                 self.missing.append(entry.place)
                 continue
             fresh += self._place(holder, attribute, entry)
@@ -175,7 +176,7 @@ class Installed:
         return fresh
 
     def _place(self, holder: Any, attribute: str, entry: Entry) -> list[Layer]:
-        raw = namespace(holder)[attribute]
+        raw = namespace(holder).get(attribute, ABSENT)
         if entry.role == "field":
             return self._place_field(holder, attribute, raw, entry)
         stack = stack_at(holder, attribute)

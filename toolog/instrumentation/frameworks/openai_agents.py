@@ -99,7 +99,7 @@ ADAPTER = Adapter(
     name="openai-agents",
     distribution="openai-agents",
     packages=("agents",),
-    minimum="0.10",
+    minimum="0.10.5",
     tested="0.24.0",
     entries=(
         Entry(place="agents.tool:_invoke_function_tool_with_metadata", read=_read_runner, output=_output),

@@ -106,7 +106,7 @@ def name_arguments(request: Request, function: Any) -> Any:
     if isinstance(given, str | bytes):
         given = _read_json(given)
     named = dict(given) if isinstance(given, Mapping) else {} if given is None else {"input": given}
-    if function is None:
+    if function is None or request.whole:
         if request.args:
             named = {"args": list(request.args), **named}
         return {name: value for name, value in named.items() if name not in request.injected}

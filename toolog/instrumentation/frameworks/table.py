@@ -11,7 +11,7 @@ and how to read the facts there as a `Request`:
     note      what tells something about the call in flight on the way (an exception that becomes a text).
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
-              the function with our wrapper around it.
+              the function with our wrapper around it. The class need not have it.
     made      where the framework makes, inside a call, the function that it is going to run: what it gives
               is run as a body.
     refuse    where the framework will find that the model asked for a tool that it has not, and makes no
@@ -52,6 +52,7 @@ class Request:
     arguments: a mapping by name; a JSON text is read; anything else is recorded as ``input``.
     args: arguments by position (after those the framework injects), bound to ``function``.
     injected: names of parameters that the framework fills beside the model's arguments.
+    whole: True where the function takes all the model's arguments as one value: their names are the model's.
     known: False when the framework has no tool of this name.
     has_body: whether a body (or a note) sees this tool run; only then can a request be told to be refused.
     remote: the name that the same tool has on another side (an MCP server's own name for it).
@@ -70,6 +71,7 @@ class Request:
     arguments: Any = None
     args: tuple[Any, ...] = ()
     injected: frozenset[str] = frozenset()
+    whole: bool = False
     known: bool = True
     has_body: bool = True
     remote: str | None = None
