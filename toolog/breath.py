@@ -4,12 +4,15 @@ A thread that needs the lock while another one computes waits for up to 5 ms (``
 is the application's to set). What ships records computes for longer than that, so a tool call that happens to
 need the lock then would take 5 ms instead of some 20 us. So that work is done in stretches of a fraction of a
 millisecond, with a moment of sleep between them in which whoever waits gets the lock.
+
+In a process of its own, that nobody else works in, shipping need not rest (`held`).
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter, sleep
 from typing import TypeVar
 
@@ -27,12 +30,13 @@ class _Due(threading.local):
 
 
 _due = _Due()
+_holders: list[object] = []
 
 
 def breathe() -> None:
     """Rest for a moment if this thread has worked for a stretch since it rested."""
     now = perf_counter()
-    if now >= _due.at:
+    if now >= _due.at and not _holders:
         sleep(_REST)
         _due.at = perf_counter() + STRETCH
 
@@ -46,3 +50,14 @@ def breathing(items: Iterable[Item]) -> Iterator[Item]:
         if not left:
             breathe()
             left = _AT_ONCE
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Let no thread rest meanwhile: for a process in which nobody else needs the interpreter."""
+    holder = object()
+    _holders.append(holder)
+    try:
+        yield
+    finally:
+        _holders.remove(holder)

@@ -54,7 +54,7 @@ class Fussy:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No record needs long to be given up when others were stored meanwhile."""
-    hasty = {cause: Patience(4, 0.0, 600.0) for cause in Cause}
+    hasty = {cause: Patience(4, 0.0, 600.0, 600.0) for cause in Cause}
     monkeypatch.setattr(suspects, "PATIENCE", hasty)
 
 
@@ -168,7 +168,7 @@ def test_alone_in_its_batch(
     """A record with nothing behind it that the server breaks on for long, while it answers everything else,
     is given up; the next one not so soon, as long as nothing is stored.
     """
-    monkeypatch.setattr(suspects, "PATIENCE", {cause: Patience(4, 0.0, 0.2) for cause in Cause})
+    monkeypatch.setattr(suspects, "PATIENCE", {cause: Patience(4, 0.0, 0.2, 0.2) for cause in Cause})
     sink = make_sink()
     sink.connect()
     search_proxy.add(RejectItems(500, every(1)), times=None, where=is_bulk)

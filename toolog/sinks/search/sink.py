@@ -13,18 +13,18 @@ from toolog.breath import breathing
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
 from toolog.sinks.heap import keep_freed_memory
+from toolog.sinks.lanes import work_side_by_side
 from toolog.sinks.search.bulk import LONGEST_ID, REQUIRE, Bulk, Line
 from toolog.sinks.search.clients import check_client, connect_search, most_tries
 from toolog.sinks.search.document import LEAF_BYTES, encode
 from toolog.sinks.search.install import Server, install_template, is_answered, look_at
 from toolog.sinks.search.isolation import MOST, send_apart
-from toolog.sinks.search.lanes import work_side_by_side
 from toolog.sinks.search.names import NAMESPACE, data_stream, stream_pattern
 from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
 from toolog.sinks.search.outcome import Outcome
 from toolog.sinks.search.pace import Pace
 from toolog.sinks.search.streams import check_streams
-from toolog.sinks.search.suspects import Suspects
+from toolog.sinks.search.suspects import Suspects, vitals_of
 from toolog.sinks.search.wire import Wire
 
 
@@ -87,7 +87,7 @@ class ElasticsearchSink:
         self._streams = streams
         self.pace = Pace()
         self.pulse = Pulse()
-        self._suspects = Suspects(self.options.where)
+        self._suspects = Suspects(self.options.where, vitals=vitals_of(self.options.hosts))
         self._wire: Wire | None = None
         self._bulk: Bulk | None = None
         self._open = False

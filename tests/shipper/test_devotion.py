@@ -1,0 +1,36 @@
+"""The interpreter of a process that does nothing but ship."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from toolog import breath
+from toolog.shipper.devotion import YOUNG, devoted
+
+
+def test_it_ends_as_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Meanwhile nobody rests and the garbage collector looks seldom; afterwards all is as it was."""
+    rests: list[float] = []
+    monkeypatch.setattr(breath, "sleep", rests.append)
+    monkeypatch.setattr(breath, "STRETCH", 0.0)
+    before = gc.get_threshold()
+    with devoted():
+        assert gc.get_threshold() == (YOUNG, *before[1:])
+        breath.breathe()
+        assert not rests
+    breath.breathe()
+    assert len(rests) == 1
+    assert gc.get_threshold() == before
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    """Whoever ships in an interpreter that never looks for garbage does not make it do so."""
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        with devoted():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)
