@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.faults.places import S3Place, SearchPlace, wait_for
+from tests.faults.places import S3Place, SearchPlace
 from tests.faults.rows import Run, ended
 from tests.services import s3_proxy as s3
 from tests.services.bulk import OmitItems, RejectItems, every
@@ -122,8 +122,7 @@ def soak(minutes: float) -> dict[str, Any]:
             life += 1
         search.proxy.clear()
         bucket.proxy.clear()
-        for sink in ("search", "s3"):
-            wait_for(lambda sink=sink: not any(True for _ in pending(run.spool, sink)), 120)
+        left = {sink: _wait_until_shipped(run.spool, sink) for sink in ("search", "s3")}
         kept = run.balance(began)
         run.place = bucket
         other = run.balance(began)
@@ -131,7 +130,24 @@ def soak(minutes: float) -> dict[str, Any]:
     for books in (kept, other):
         books.unsure = life
         wrong += books.faults()
-    return {"row": f"{SOAK}, {minutes:g} min", **kept.figures(), **_flat(samples, wrong)}
+    flat = _flat(samples, wrong)
+    flat["notes"] += (
+        f", waiting at its end {', '.join(f'{number:,} for {sink}' for sink, number in left.items())}"
+    )
+    return {"row": f"{SOAK}, {minutes:g} min", **kept.figures(), **flat}
+
+
+def _wait_until_shipped(spool: Path, sink: str, stall: float = 120.0) -> int:
+    """Wait until nothing waits for a sink, for as long as it becomes less; return how much there was."""
+    first = left = least = sum(1 for _ in pending(spool, sink))
+    since = time.monotonic()
+    while left:
+        time.sleep(0.5)
+        left = sum(1 for _ in pending(spool, sink))
+        if left < least:
+            least, since = left, time.monotonic()
+        assert time.monotonic() - since < stall, f"{left} records wait for {sink}, and become no fewer"
+    return first
 
 
 FAULTS: dict[str, list[Fault]] = {
