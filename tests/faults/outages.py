@@ -23,7 +23,7 @@ from tests.services import s3_proxy as s3
 from tests.services.bulk import OmitItems, RejectItems, every
 from tests.services.faults import Drop, Status, Truncate, Withhold
 from tests.services.opensearch import OpenSearch
-from tests.services.proxy import Fault, Proxy
+from tests.services.proxy import Fault
 from tests.services.s3_proxy import S3Proxy
 from tests.services.search_proxy import SearchProxy
 from tests.services.seaweedfs import SeaweedFS
@@ -31,6 +31,8 @@ from tests.services.shared import ROOT
 from toolog.spool import pending
 
 SOAK = "soak, everything at once"
+REQUESTS_A_FAULT = 5
+"""At most every so many requests meet a fault in the soak."""
 MOST_MEMORY = 64.0
 """MiB that a backlog may cost."""
 
@@ -108,14 +110,19 @@ def soak(minutes: float) -> dict[str, Any]:
         stack.callback(shipper.wait)
         stack.callback(shipper.terminate)
         samples: list[tuple[float, int]] = []
-        life = 0
+        life = faults = 0
+        quiet_until = {place.name: 0 for place in (search, bucket)}
         while time.monotonic() - began < minutes * 60:
             options = run.handler(ship="none", sinks=sinks)
             program = run.start(first=life * 1_000_000, count=0, pause=0.005, handler=options)
             for _ in range(4):
                 time.sleep(chance.uniform(1, 5))
-                _break_something(search.proxy, search, chance, FAULTS["search"])
-                _break_something(bucket.proxy, bucket, chance, FAULTS["s3"])
+                for place in (search, bucket):
+                    # A sink that is asked to slow down sends fewer requests than there would be faults.
+                    if len(place.proxy.deliveries) >= quiet_until[place.name]:
+                        quiet_until[place.name] = len(place.proxy.deliveries) + REQUESTS_A_FAULT
+                        place.proxy.add(chance.choice(FAULTS[place.name]), 1, where=place.is_write)
+                        faults += 1
                 samples.append(_measure(shipper.pid))
             program.send_signal(signal.SIGKILL)
             run.finish(program, -signal.SIGKILL)
@@ -157,12 +164,6 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     "s3": [s3.INTERNAL_ERROR, s3.SLOW_DOWN, s3.EXPIRED_TOKEN, s3.CONFLICT, s3.Corrupt(), Withhold(), Drop()],
 }  # fmt: skip
-
-
-def _break_something(
-    proxy: Proxy, place: SearchPlace | S3Place, chance: random.Random, faults: list[Fault]
-) -> None:
-    proxy.add(chance.choice(faults), 1, where=place.is_write)
 
 
 def _measure(pid: int) -> tuple[float, int]:

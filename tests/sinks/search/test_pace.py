@@ -100,10 +100,27 @@ def test_a_limit_of_size_stays() -> None:
 
 
 def test_no_answer_makes_requests_smaller() -> None:
-    """A request without an answer in time is followed by smaller ones, which grow again."""
+    """A request without an answer in time is followed by smaller ones, a few at a time, which grow again."""
     pace, clock = make()
     pace.shrink()
     assert pace.records == RECORDS // 2
-    assert pace.take is None
+    assert pace.lanes == LANES
+    assert RECORDS <= (pace.take or 0) <= 4 * RECORDS
     run(pace, clock, 1.0)
-    assert pace.records == RECORDS
+    assert (pace.take, pace.records) == (None, RECORDS)
+
+
+def test_after_an_outage_it_is_soon_at_full_size() -> None:
+    """However often no answer came, two writes in which all is taken bring requests to their full size, with
+    fewer records than one full request on each lane has.
+    """
+    pace, _ = make()
+    for _ in range(30):
+        pace.shrink()
+    sent = 0
+    for _ in range(2):
+        assert pace.take is not None
+        sent += pace.take
+        pace.speed_up(pace.take // pace.records)
+    assert (pace.take, pace.records) == (None, RECORDS)
+    assert sent <= RECORDS * LANES

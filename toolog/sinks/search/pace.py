@@ -4,7 +4,8 @@ when it takes it.
 Unhurt, requests follow one another as fast as they are answered. A 429 brings the rate to a tenth of what it
 was in the last second, and each further one to half of that; a second in which all is taken raises it by
 half, until it has passed the rate at which the trouble began. Requests get smaller with a 429 and when no
-answer came in time, and grow again; a 413 makes them smaller for good: a limit of size does not pass.
+answer came in time, and grow by a quarter with each that is taken; a 413 makes them smaller for good: a limit
+of size does not pass.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _DROP = 0.1
 _HALF = 0.5
 _STEP = 1.5
 _GROWTH = 1.25
+_ROUNDS = 2
+"""So many small requests on each lane before it is seen how large the next may be."""
 _SECOND = 1.0
 _SMALLEST = 16 * 1024
 
@@ -56,7 +59,9 @@ class Pace:
     @property
     def take(self) -> int | None:
         """How many records the sink wants next; None for as many as its batch limits say."""
-        return None if self._rate is None else self.records
+        if self._rate is not None:
+            return self.records
+        return None if self.records == RECORDS else self.records * LANES * _ROUNDS
 
     def wait(self) -> float:
         """Return for how many seconds the next request should wait."""
@@ -87,10 +92,11 @@ class Pace:
         """The server refused a request of so many bytes for its size: none is half as large again."""
         self.bytes = max(_SMALLEST, min(self.bytes, refused // 2))
 
-    def speed_up(self) -> None:
-        """A request was taken whole: one step back to full pace."""
-        if self.records < RECORDS:
-            self.records = min(RECORDS, int(self.records * _GROWTH) + 1)
+    def speed_up(self, requests: int = 1) -> None:
+        """So many requests were taken whole: as many steps back to their full size, one to the full pace."""
+        for _ in range(requests):
+            if self.records < RECORDS:
+                self.records = min(RECORDS, int(self.records * _GROWTH) + 1)
         now = self._clock()
         if self._rate is not None and now - self._changed_at >= _SECOND:
             self._changed_at = now

@@ -40,6 +40,7 @@ class ElasticsearchSink:
     """
 
     batch = BatchLimits(max_records=8000, max_bytes=16 * 1024 * 1024, max_age=1.0)
+    max_backoff = 20.0  # a server that is back is seen soon: what waited meanwhile takes its time
     kind = "elasticsearch"
 
     def __init__(
@@ -189,7 +190,7 @@ class ElasticsearchSink:
         turn = threading.Lock()  # while one lane makes documents, another sends: both at once only collide
 
         def work(part: Batch) -> bool:
-            outcome = Outcome()
+            outcome = Outcome(requests=1)
             outcomes.append(outcome)
             try:
                 with turn:
@@ -203,7 +204,7 @@ class ElasticsearchSink:
         batch = self._suspects.put_last(batch)
         size = self.pace.records
         parts = [batch[start : start + size] for start in range(0, len(batch), size)]
-        now = parts if self.pace.take is None else parts[:1]
+        now = parts[:1] if self.pace.lanes == 1 else parts
         left = work_side_by_side(now, work, self.pace.lanes) + parts[len(now) :]
         total = Outcome()
         for outcome in outcomes:
@@ -238,7 +239,7 @@ class ElasticsearchSink:
         if outcome.throttled:
             self.pace.slow_down()
         elif outcome.trouble is None:
-            self.pace.speed_up()
+            self.pace.speed_up(max(1, outcome.requests))
         elif not isinstance(outcome.trouble, SinkDenied):
             self.pace.shrink()
 
