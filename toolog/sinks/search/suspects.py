@@ -15,11 +15,9 @@ what became of other records:
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.base import Batch
@@ -56,23 +54,18 @@ PATIENCE = {
 class Vitals:
     """When something was last stored in a cluster by any sink of this process (by the sinks' clock)."""
 
-    __slots__ = ("__weakref__", "stored_at")
+    __slots__ = ("stored_at",)
 
     def __init__(self) -> None:
         self.stored_at = float("-inf")
 
 
-_vitals: WeakValueDictionary[Hashable, Vitals] = WeakValueDictionary()
-_turn = threading.Lock()
+_vitals: dict[Hashable, Vitals] = {}
 
 
 def vitals_of(cluster: Hashable) -> Vitals:
     """Return the vitals that all sinks share which name their cluster in the same way."""
-    with _turn:
-        found = _vitals.get(cluster)
-        if found is None:
-            found = _vitals[cluster] = Vitals()
-        return found
+    return _vitals.setdefault(cluster, Vitals())
 
 
 class _Suspect:
