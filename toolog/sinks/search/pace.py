@@ -98,8 +98,8 @@ class Pace:
         self.bytes = max(_SMALLEST, min(self.bytes, refused // 2))
 
     def speed_up(self, requests: int = 1) -> None:
-        """So many requests were taken whole: as many steps back to the safe size, or one beyond it; and one to
-        the full pace.
+        """So many requests were taken whole: as many steps back to the safe size, or one beyond it, and one
+        back to the full pace.
         """
         self._well = True
         steps, most = (requests, self._safe) if self.records < self._safe else (1, RECORDS)
