@@ -106,6 +106,7 @@ class Program:
             "made": self._made,
             "stored": sum(figures["stored"].values()),
             "dropped": sum(sum(levels.values()) for levels in figures["dropped"].values()),
+            "left": sum(figures["in_spool"].values()),
         }
 
 

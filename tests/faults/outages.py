@@ -55,7 +55,8 @@ class Outage:
             "accepted": int(got["made"]),
             "stored": int(got["found"]),
             "dropped": int(got["dropped"]),
-            "lost": int(got["made"] - got["found"] - got["dropped"]),
+            "in spool": int(got["left"]),
+            "lost": max(0, int(got["made"] - got["found"] - got["dropped"] - got["left"])),
             "seconds": time.monotonic() - began,
             "notes": f"p99 {got['well_p99']:.0f} -> {got['hung_p99']:.0f} us,"
             f" memory {got['memory_mib']:+.0f} MiB with {got['backlog']:,.0f} waiting,"
@@ -65,8 +66,9 @@ class Outage:
 
     def _faults(self, got: dict[str, float]) -> list[str]:
         wrong = []
-        if got["made"] != got["found"] + got["dropped"] or got["dropped"]:
-            wrong.append(f"{got['made']} made, {got['found']} found, {got['dropped']} dropped")
+        ended = [f"{got[name]:,.0f} {name}" for name in ("made", "found", "dropped", "left")]
+        if got["made"] != got["found"]:
+            wrong.append(", ".join(ended))
         if got["p99_ratio"] > 2:
             wrong.append(f"a call's p99 is {got['p99_ratio']:.1f}x while the server hangs")
         if got["memory_mib"] > MOST_MEMORY:
