@@ -5,7 +5,7 @@ threads for the sinks, the same end. What is here is what a process of its own n
 that can be read again, an end when the spool is empty, and somebody who says what goes on.
 
 ``config``: what is shipped where; ``metrics``: the figures for Prometheus; ``chores``: what is done every now
-and then beside shipping.
+and then beside shipping; ``devotion``: how the interpreter is set up for a process that does nothing else.
 """
 
 from __future__ import annotations
