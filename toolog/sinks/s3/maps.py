@@ -78,6 +78,8 @@ class Maps:
         """Return whether a record's id and time stand there, and not in some value; then that is known of all
         records that have the same bytes before its id, and between the two.
         """
+        if len(self._known) >= _MOST_KNOWN:  # hardly two are alike here: to decode them takes less time
+            return False
         unpacker = self._library.Unpacker(max_buffer_size=0)
         unpacker.feed(data)
         places: dict[Any, int] = {}
@@ -88,6 +90,6 @@ class Maps:
             places[unpacker.unpack()] = place
             unpacker.skip()
         is_right = places.get("record_id") == start and places.get("timestamp") == end
-        if is_right and len(self._known) < _MOST_KNOWN:
+        if is_right:
             self._known.add(shape)
         return is_right
