@@ -22,6 +22,9 @@ _TIME = b"\xa9timestamp\xbb"  # and 27 characters
 _TIME_SIZE = 27
 _MOST_KNOWN = 1024
 
+Shape = tuple[bytes, bytes]
+"""What stands before a record's id, and what between that and its time."""
+
 
 class Maps:
     """Looks at records of one object."""
@@ -31,7 +34,7 @@ class Maps:
 
         self._library = msgpack
         self._unpacker: Any = None
-        self._known: set[bytes] = set()  # what comes before the id, and then up to the time
+        self._known: set[Shape] = set()
 
     def are_whole(self, records: Sequence[bytes]) -> bool:
         """Return whether each of these is one map, from its first byte to its last.
@@ -66,7 +69,7 @@ class Maps:
         for data in records:
             start = data.find(_ID)
             end = data.find(_TIME, start + _ID_SIZE)
-            shape = data[:start] + data[start + _ID_SIZE : end]
+            shape = data[:start], data[start + _ID_SIZE : end]
             if shape not in known and (min(start, end) < 0 or not self._learn(shape, data, start, end)):
                 return None
             times.append(data[end + len(_TIME) : end + len(_TIME) + _TIME_SIZE])
@@ -74,7 +77,7 @@ class Maps:
             return None
         return min(times).decode()
 
-    def _learn(self, shape: bytes, data: bytes, start: int, end: int) -> bool:
+    def _learn(self, shape: Shape, data: bytes, start: int, end: int) -> bool:
         """Return whether a record's id and time stand there, and not in some value; then that is known of all
         records that have the same bytes before its id, and between the two.
         """
