@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 
 import pytest
 
 from toolog import breath
-from toolog.shipper.devotion import YOUNG, devoted
+from toolog.shipper import devotion
+from toolog.shipper.devotion import TIDY_EVERY, YOUNG, Tidying, devoted
 
 
 def test_it_ends_as_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,3 +36,16 @@ def test_a_collector_that_is_off_stays_off() -> None:
             assert gc.get_threshold()[0] == 0
     finally:
         gc.set_threshold(*before)
+
+
+def test_errors_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only refers to itself is found within the time, and not looked for before."""
+    now = [0.0]
+    collected: list[None] = []
+    monkeypatch.setattr(devotion, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(devotion, "gc", SimpleNamespace(collect=lambda: collected.append(None)))
+    tidying = Tidying()
+    for _ in range(10):
+        tidying.tidy()
+        now[0] += TIDY_EVERY / 4
+    assert len(collected) == 2

@@ -187,7 +187,14 @@ class S3Sink:
 
         work_side_by_side(shares, store, 1 if self._packed else LANES)
         if errors:
-            raise errors[0]
+            error = errors[0]
+            errors.clear()
+            try:
+                raise error
+            finally:
+                del (
+                    error
+                )  # its traceback leads here: together they would hold the batch until they are looked for
 
     def _store(self, share: Share) -> None:
         key = share.bounds.key
