@@ -140,9 +140,8 @@ def soak(minutes: float) -> dict[str, Any]:
         books.unsure = life
         wrong += books.faults()
     flat = _flat(samples, wrong)
-    flat["notes"] += (
-        f", waiting at its end {', '.join(f'{number:,} for {sink}' for sink, number in left.items())}"
-    )
+    waited = ", ".join(f"{number:,} for {sink}" for sink, number in left.items())
+    flat["notes"] += f", {faults} faults, {life} kills, waiting at its end {waited}"
     return {"row": f"{SOAK}, {minutes:g} min", **kept.figures(), **flat}
 
 
