@@ -317,7 +317,11 @@ class S3Sink:
                 raise _Exists from error
             if fault.stale:
                 self._drop_client()
-            raise fault.error from error
+            faults.let_go(error)
+            try:
+                raise fault.error from error
+            finally:
+                del fault  # see `_store_all`
 
     def _take_client(self, timeout: float) -> Any:
         """Return a client that waits for about as many seconds."""

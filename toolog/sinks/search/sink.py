@@ -125,7 +125,12 @@ class ElasticsearchSink:
         if outcome.retry and not outcome.stored and not outcome.rejected:
             reason = outcome.reason or "the answer names none of them"
             text = f"{self.options.where}: the server took none of {len(batch)} records ({reason})"
-            raise outcome.trouble or SinkUnavailable(text, tells=True)
+            trouble = outcome.trouble or SinkUnavailable(text, tells=True)
+            try:
+                raise trouble
+            finally:  # what leads to itself would hold the batch until the garbage collector finds it
+                outcome.trouble = None
+                del trouble
         if outcome.rejected or outcome.retry or outcome.again:
             reason = outcome.reason if outcome.trouble is None else str(outcome.trouble)
             return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again, reason)
