@@ -1,7 +1,8 @@
 """Ways to bring records to a search cluster or into a bucket, each run by shipping.py in its own process.
 
 A job is a JSON object: ``way``, ``url`` (of the server), ``place`` (a namespace or a bucket), ``spool`` (a
-folder that the way may use up) and ``records`` (a file with the same records). What is imported and what is
+folder that the way may use up), ``records`` (a file with the same records) and ``in_process`` (whether ours
+are shipped as in an application, and not as by `toolog ship`). What is imported and what is
 read into memory beforehand is not counted: wall and CPU seconds begin with the first record and end with the
 last acknowledgement.
 """
@@ -15,6 +16,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +83,11 @@ def timed(work: Callable[[], int]) -> Figures:
 
 
 def ship(job: dict[str, Any], sink: dict[str, Any]) -> Figures:
-    """Ship the spool with the threads that a handler and `toolog ship` have, once the sink is connected."""
+    """Ship the spool once the sink is connected, as `toolog ship` does it, or as a handler's threads do."""
     from toolog.handler import stats
     from toolog.pipeline import Pipeline
     from toolog.shipper.config import read_options
+    from toolog.shipper.devotion import devoted
 
     spool = Path(job["spool"])
     waiting = spool.rename(spool.with_name("waiting"))
@@ -102,7 +105,8 @@ def ship(job: dict[str, Any], sink: dict[str, Any]) -> Figures:
         assert pipeline.shipping.wait(time.monotonic() + 300, and_left=True), stats()
         return int(stats()["stored"]["ship"])
 
-    figures = timed(work)
+    with nullcontext() if job["in_process"] else devoted():
+        figures = timed(work)
     pipeline.finish()
     return figures
 

@@ -6,6 +6,9 @@
 
 The servers are those of the tests (see docs/how-to/test-servers.md): a real OpenSearch, a real S3 server.
 
+Ours run as `toolog ship` does; with --in-process as in an application, whose garbage collector they call and
+whose threads they make room for.
+
 `search`: the same records of 1 kB by our sink, from the spool to the last acknowledgement, and by the
 clients' own `parallel_bulk`, over documents that are ready in memory; all through one proxy, each into a data
 stream of its own with one template. `s3`: the same records by our sink, and their bytes by boto3's
@@ -49,7 +52,7 @@ PEERS = {
 }
 
 
-def run_way(way: str, url: str, place: str, folder: Path) -> Row:
+def run_way(way: str, url: str, place: str, folder: Path, in_process: bool) -> Row:
     """Run one way in a fresh process, with a copy of the spool."""
     with tempfile.TemporaryDirectory(dir=folder) as own:
         spool = Path(own) / "spool"
@@ -60,6 +63,7 @@ def run_way(way: str, url: str, place: str, folder: Path) -> Row:
             "place": place,
             "spool": str(spool),
             "records": str(folder / "records"),
+            "in_process": in_process,
         }
         done = subprocess.run(
             [sys.executable, str(HERE / "shippers.py"), json.dumps(job)],
@@ -79,14 +83,14 @@ def delete(url: str) -> None:
         pass
 
 
-def compare_search(folder: Path, count: int, rounds: int) -> dict[str, Row]:
+def compare_search(folder: Path, count: int, rounds: int, in_process: bool) -> dict[str, Row]:
     """Return the figures of all ways into the search cluster."""
     runs: dict[str, list[Row]] = {way: [] for way in SEARCH}
     with OpenSearch(http_max="100mb", optimize=True) as server, SearchProxy(server.url, keep=False) as proxy:
         for number in range(rounds + 1):
             for way in turns(SEARCH, number):
                 tell(f"search, round {number} of {rounds}: {way}")
-                figures = run_way(way, proxy.url, "bench", folder)
+                figures = run_way(way, proxy.url, "bench", folder, in_process)
                 assert figures["done"] == count, (way, figures)
                 delete(f"{server.url}/_data_stream/toolog-*-bench")
                 if number:  # the first one warms the server up
@@ -94,7 +98,7 @@ def compare_search(folder: Path, count: int, rounds: int) -> dict[str, Row]:
     return {way: summary(rows, count) for way, rows in runs.items()}
 
 
-def compare_s3(folder: Path, count: int, size: int, rounds: int) -> dict[str, Row]:
+def compare_s3(folder: Path, count: int, size: int, rounds: int, in_process: bool) -> dict[str, Row]:
     """Return the figures of both ways into a bucket."""
     runs: dict[str, list[Row]] = {way: [] for way in S3}
     with SeaweedFS() as server:
@@ -102,7 +106,7 @@ def compare_s3(folder: Path, count: int, size: int, rounds: int) -> dict[str, Ro
             for way in turns(S3, number):
                 tell(f"s3, round {number} of {rounds}: {way}")
                 bucket = server.make_bucket(f"bench-{number}-{list(S3).index(way)}")
-                figures = run_way(way, server.endpoint_url, bucket, folder)
+                figures = run_way(way, server.endpoint_url, bucket, folder, in_process)
                 assert figures["done"] == count, (way, figures)
                 if number:
                     runs[way].append(figures)
@@ -164,6 +168,7 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="rougher figures in a minute")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--in-process", action="store_true", help="ship as an application's threads do")
     parser.add_argument("--table", action="append", choices=TABLES, help="only this one; may be repeated")
     parser.add_argument("--records", type=int, help="how many records (50,000, quick: 10,000)")
     parser.add_argument("--rounds", type=int, help="how often each way runs (5, quick: 1)")
@@ -189,9 +194,9 @@ def main() -> None:
         if "search" in wanted or "s3" in wanted:
             size = write_records(str(folder / "spool"), str(folder / "records"), count)
         if "search" in wanted:
-            tables["search"] = compare_search(folder, count, rounds)
+            tables["search"] = compare_search(folder, count, rounds, options.in_process)
         if "s3" in wanted:
-            tables["s3"] = compare_s3(folder, count, size, rounds)
+            tables["s3"] = compare_s3(folder, count, size, rounds, options.in_process)
         if "outage" in wanted:
             seconds = options.outage or (5.0 if options.quick else 60.0)
             tables["outage"] = measure_outage(

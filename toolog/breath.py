@@ -7,6 +7,8 @@ millisecond, with a moment of sleep between them in which whoever waits gets the
 
 A call that is being recorded gives the lock up several times, in scans and in writing. So that it does not
 lose a stretch each time, our threads rest longer then.
+
+In a process of its own, that nobody else works in, shipping need not rest (`held`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter, sleep
 from typing import TypeVar
 
@@ -38,12 +41,13 @@ class _Due(threading.local):
 
 
 _due = _Due()
+_holders: list[object] = []
 
 
 def breathe() -> None:
     """Rest for a moment if this thread has worked for a stretch since it rested."""
     now = perf_counter()
-    if now >= _due.at:
+    if now >= _due.at and not _holders:
         sleep(_REST)
         if recording:
             sleep(_PATIENCE)
@@ -59,3 +63,14 @@ def breathing(items: Iterable[Item]) -> Iterator[Item]:
         if not left:
             breathe()
             left = _AT_ONCE
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Let no thread rest meanwhile: for a process in which nobody else needs the interpreter."""
+    holder = object()
+    _holders.append(holder)
+    try:
+        yield
+    finally:
+        _holders.remove(holder)

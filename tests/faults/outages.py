@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.faults.places import S3Place, SearchPlace, wait_for
+from tests.faults.places import S3Place, SearchPlace
 from tests.faults.rows import Run, ended
 from tests.services import s3_proxy as s3
 from tests.services.bulk import OmitItems, RejectItems, every
 from tests.services.faults import Drop, Status, Truncate, Withhold
 from tests.services.opensearch import OpenSearch
-from tests.services.proxy import Fault, Proxy
+from tests.services.proxy import Fault
 from tests.services.s3_proxy import S3Proxy
 from tests.services.search_proxy import SearchProxy
 from tests.services.seaweedfs import SeaweedFS
@@ -31,6 +31,8 @@ from tests.services.shared import ROOT
 from toolog.spool import pending
 
 SOAK = "soak, everything at once"
+REQUESTS_A_FAULT = 5
+"""At most every so many requests meet a fault in the soak."""
 MOST_MEMORY = 64.0
 """MiB that a backlog may cost."""
 
@@ -53,7 +55,8 @@ class Outage:
             "accepted": int(got["made"]),
             "stored": int(got["found"]),
             "dropped": int(got["dropped"]),
-            "lost": int(got["made"] - got["found"] - got["dropped"]),
+            "in spool": int(got["left"]),
+            "lost": max(0, int(got["made"] - got["found"] - got["dropped"] - got["left"])),
             "seconds": time.monotonic() - began,
             "notes": f"p99 {got['well_p99']:.0f} -> {got['hung_p99']:.0f} us,"
             f" memory {got['memory_mib']:+.0f} MiB with {got['backlog']:,.0f} waiting,"
@@ -63,8 +66,9 @@ class Outage:
 
     def _faults(self, got: dict[str, float]) -> list[str]:
         wrong = []
-        if got["made"] != got["found"] + got["dropped"] or got["dropped"]:
-            wrong.append(f"{got['made']} made, {got['found']} found, {got['dropped']} dropped")
+        ended = [f"{got[name]:,.0f} {name}" for name in ("made", "found", "dropped", "left")]
+        if got["made"] != got["found"]:
+            wrong.append(", ".join(ended))
         if got["p99_ratio"] > 2:
             wrong.append(f"a call's p99 is {got['p99_ratio']:.1f}x while the server hangs")
         if got["memory_mib"] > MOST_MEMORY:
@@ -108,22 +112,26 @@ def soak(minutes: float) -> dict[str, Any]:
         stack.callback(shipper.wait)
         stack.callback(shipper.terminate)
         samples: list[tuple[float, int]] = []
-        life = 0
+        life = faults = 0
+        quiet_until = {place.name: 0 for place in (search, bucket)}
         while time.monotonic() - began < minutes * 60:
             options = run.handler(ship="none", sinks=sinks)
             program = run.start(first=life * 1_000_000, count=0, pause=0.005, handler=options)
             for _ in range(4):
                 time.sleep(chance.uniform(1, 5))
-                _break_something(search.proxy, search, chance, FAULTS["search"])
-                _break_something(bucket.proxy, bucket, chance, FAULTS["s3"])
+                for place in (search, bucket):
+                    # A sink that is asked to slow down sends fewer requests than there would be faults.
+                    if len(place.proxy.deliveries) >= quiet_until[place.name]:
+                        quiet_until[place.name] = len(place.proxy.deliveries) + REQUESTS_A_FAULT
+                        place.proxy.add(chance.choice(FAULTS[place.name]), 1, where=place.is_write)
+                        faults += 1
                 samples.append(_measure(shipper.pid))
             program.send_signal(signal.SIGKILL)
             run.finish(program, -signal.SIGKILL)
             life += 1
         search.proxy.clear()
         bucket.proxy.clear()
-        for sink in ("search", "s3"):
-            wait_for(lambda sink=sink: not any(True for _ in pending(run.spool, sink)), 120)
+        left = {sink: _wait_until_shipped(run.spool, sink) for sink in ("search", "s3")}
         kept = run.balance(began)
         run.place = bucket
         other = run.balance(began)
@@ -131,7 +139,23 @@ def soak(minutes: float) -> dict[str, Any]:
     for books in (kept, other):
         books.unsure = life
         wrong += books.faults()
-    return {"row": f"{SOAK}, {minutes:g} min", **kept.figures(), **_flat(samples, wrong)}
+    flat = _flat(samples, wrong)
+    waited = ", ".join(f"{number:,} for {sink}" for sink, number in left.items())
+    flat["notes"] += f", {faults} faults, {life} kills, waiting at its end {waited}"
+    return {"row": f"{SOAK}, {minutes:g} min", **kept.figures(), **flat}
+
+
+def _wait_until_shipped(spool: Path, sink: str, stall: float = 120.0) -> int:
+    """Wait until nothing waits for a sink, for as long as it becomes less; return how much there was."""
+    first = left = least = sum(1 for _ in pending(spool, sink))
+    since = time.monotonic()
+    while left:
+        time.sleep(0.5)
+        left = sum(1 for _ in pending(spool, sink))
+        if left < least:
+            least, since = left, time.monotonic()
+        assert time.monotonic() - since < stall, f"{left} records wait for {sink}, and become no fewer"
+    return first
 
 
 FAULTS: dict[str, list[Fault]] = {
@@ -141,12 +165,6 @@ FAULTS: dict[str, list[Fault]] = {
     ],
     "s3": [s3.INTERNAL_ERROR, s3.SLOW_DOWN, s3.EXPIRED_TOKEN, s3.CONFLICT, s3.Corrupt(), Withhold(), Drop()],
 }  # fmt: skip
-
-
-def _break_something(
-    proxy: Proxy, place: SearchPlace | S3Place, chance: random.Random, faults: list[Fault]
-) -> None:
-    proxy.add(chance.choice(faults), 1, where=place.is_write)
 
 
 def _measure(pid: int) -> tuple[float, int]:

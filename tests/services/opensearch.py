@@ -66,6 +66,8 @@ class OpenSearch(Server):
             f"http.port={http}",
             f"transport.port={transport}",
             f"http.max_content_length={self.http_max}",
+            # By real memory the serial collector's garbage counts too, and a node that works hard says 429.
+            "indices.breaker.total.use_real_memory=false",
         ]
 
     def is_ready(self) -> bool:

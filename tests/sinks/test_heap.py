@@ -34,6 +34,32 @@ def test_a_batch_gets_the_memory_of_the_one_before() -> None:
     assert count_faults("keep") < count_faults("leave") / 4
 
 
+_THREADS = """
+import os, threading
+from toolog.sinks.heap import keep_freed_memory
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+gate = threading.Barrier(8)
+def connect():
+    gate.wait()
+    keep_freed_memory()
+before = resident()
+for _ in range(4):
+    threads = [threading.Thread(target=connect) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+print((resident() - before) >> 20)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do as they like")
+def test_many_sinks_keep_no_more_than_one() -> None:
+    """Sinks that connect in threads of their own, again and again, leave no cleared blocks in their heaps."""
+    done = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 16
+
+
 def test_where_memory_is_short() -> None:
     """A process that may not have so much memory goes on without."""
     code = (

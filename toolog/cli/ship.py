@@ -80,6 +80,7 @@ def command(
     from toolog.shipper import Shipper
     from toolog.shipper import metrics as figures
     from toolog.shipper.config import read_options
+    from toolog.shipper.devotion import devoted
     from toolog.shipper.output import Output
     from toolog.shipper.status import take_status
     from toolog.units import parse_duration
@@ -101,7 +102,7 @@ def command(
     hangups = _Hangups()  # `main` has it ignored until here; from now on it counts
     output = Output(as_json=as_json)
     shipper = Shipper(partial(read_options, directory, config), output.tell, once=once, patience=patience)
-    with _signals(shipper, output, hangups), _troubles(output):
+    with devoted(), _signals(shipper, output, hangups), _troubles(output):
         if address is not None:
             output.tell_metrics(figures.serve(shipper, address))
         delivered = shipper.run()

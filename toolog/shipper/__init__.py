@@ -5,7 +5,7 @@ threads for the sinks, the same end. What is here is what a process of its own n
 that can be read again, an end when the spool is empty, and somebody who says what goes on.
 
 ``config``: what is shipped where; ``metrics``: the figures for Prometheus; ``chores``: what is done every now
-and then beside shipping.
+and then beside shipping; ``devotion``: how the interpreter is set up for a process that does nothing else.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.bell import Bell
 from toolog.shipper.census import Census
 from toolog.shipper.chores import Chore, Chores
+from toolog.shipper.devotion import Tidying
 from toolog.shipper.retention import purge_clusters
 from toolog.spool import Spool
 
@@ -112,8 +113,10 @@ class Shipper:
         self.pipeline.start()
         self._chores.start()
         began = time.monotonic()
+        tidying = Tidying()
         while not self._stopping:
             self._look()
+            tidying.tidy()
             if self._once and self._is_empty():
                 break
             if self._patience is not None and time.monotonic() - began >= self._patience:

@@ -8,13 +8,18 @@ fifth of all the processor time of shipping. The threshold follows the largest b
 from __future__ import annotations
 
 _LARGEST = 16 * 1024 * 1024
+_first = [True]
 
 
 def keep_freed_memory() -> None:
     """Let the heaps keep twice ``_LARGEST`` bytes of freed memory, where the C library is glibc.
 
-    The block is never written to, so that it takes no memory itself.
+    The block is never written to, so that it takes no memory itself. The first time, that is: a second block
+    would come out of a heap, and be cleared. What holds once holds for the process, and its children.
     """
+    if not _first:
+        return
+    _first.clear()
     try:
         bytearray(_LARGEST)
     except MemoryError:  # then there is nothing to keep, either

@@ -64,6 +64,59 @@ def test_one_object_for_each_policy_and_segment(archive: Archive) -> None:
         assert places == sorted(places)
 
 
+class TwoAtOnce(S3Sink):
+    """Puts an object only when another one is about to be put, too; ``failing`` keys are not stored."""
+
+    failing: frozenset[str] = frozenset()
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.both = threading.Barrier(2, timeout=60)
+        self.put: list[str] = []
+
+    def _put_new(self, key: str, packed: objects.Packed) -> bool:
+        if not self.put[2:] and not self.failing:
+            self.both.wait()
+        self.put.append(key)
+        if key in self.failing:
+            raise SinkUnavailable("not now")
+        return super()._put_new(key, packed)
+
+
+def test_two_objects_are_put_at_once(archive: Archive) -> None:
+    """While one object is on its way, the next one of the batch is made and put."""
+    options = archive.options()
+    del options["type"]
+    sink = TwoAtOnce(**options)
+    sink.connect()
+    given = [record(n, policy=("info", "error")[n % 2]) for n in range(1, 21)]
+    assert sink.write(given) is None
+    assert archive.ids() == ids_of(given)
+
+
+def test_one_at_a_time_after_a_failure(archive: Archive) -> None:
+    """After an object that could not be stored no other is begun; what is stored is not put again."""
+    options = archive.options()
+    del options["type"]
+    sink = TwoAtOnce(**options)
+    sink.connect()
+    given = [record(n, policy=f"p{n % 6}") for n in range(1, 61)]
+    keys = [names.key(archive.folder, f"p{n % 6}", SEGMENT, n, n + 54, "msgpack") for n in range(1, 7)]
+    sink.failing = frozenset(keys)
+    with pytest.raises(SinkUnavailable, match="not now"):
+        sink.write(given)
+    assert 1 <= len(sink.put) <= 2
+    sink.put = []
+    sink.failing = frozenset({keys[-1]})
+    with pytest.raises(SinkUnavailable, match="not now"):
+        sink.write(given)
+    assert sink.put == keys
+    sink.failing = frozenset({"none"})
+    assert sink.write(given) is None
+    assert sink.put == [*keys, keys[-1]]
+    assert archive.ids() == ids_of(given)
+
+
 def test_the_server_is_told_what_was_asked_for(archive: Archive) -> None:
     """Storage class, encryption, tags, type and figures go with the object, and its checksum is checked."""
     sink = archive.sink(storage_class="STANDARD_IA", sse="AES256", tags={"team": "shop & co"})
@@ -423,14 +476,16 @@ def test_credentials_that_may_only_write(archive: Archive, s3_proxy: S3Proxy) ->
 
 
 def test_objects_that_were_stored_are_not_put_again(archive: Archive, s3_proxy: S3Proxy) -> None:
-    """When the second object of a batch fails, the next try begins with the second."""
+    """When one object of a batch fails, the next try is for that one, and for what was not begun."""
     given = [*batch(1, 5), *(record(n, 40, "error") for n in range(6, 9)), *batch(9, 12)]
     s3_proxy.add(s3.SLOW_DOWN, where=lambda one: "policy=error" in one.path or "policy%3Derror" in one.path)
     sink = archive.sink(endpoint_url=s3_proxy.url)
     with pytest.raises(SinkUnavailable):
         sink.write(given)
     assert sink.write(given) is None
-    assert [one.status for one in s3_proxy.puts()] == [200, 503, 200]
+    puts = s3_proxy.puts()
+    assert [one.status for one in puts if "error" in one.path] == [503, 200]
+    assert [one.status for one in puts if "error" not in one.path] == [200]
 
 
 def test_records_without_a_place(archive: Archive) -> None:

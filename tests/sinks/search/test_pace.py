@@ -100,10 +100,35 @@ def test_a_limit_of_size_stays() -> None:
 
 
 def test_no_answer_makes_requests_smaller() -> None:
-    """A request without an answer in time is followed by smaller ones, which grow again."""
-    pace, clock = make()
+    """A request without an answer in time is followed by smaller ones, which grow again step by step: a
+    server to which a size is too much meets it once in a while, and not with every other write.
+    """
+    pace, _ = make()
     pace.shrink()
     assert pace.records == RECORDS // 2
+    assert (pace.take, pace.lanes) == (None, LANES)
+    writes = 0
+    while pace.records < RECORDS:
+        pace.speed_up(16)
+        writes += 1
+    assert writes >= 4
     assert pace.take is None
-    run(pace, clock, 1.0)
+
+
+def test_after_an_outage_it_is_soon_at_a_good_size() -> None:
+    """However often no answer came, two writes in which all is taken bring requests to half of the size at
+    which it began, with fewer records than one full request on each lane has; four more to all of it.
+    """
+    pace, _ = make()
+    for _ in range(30):
+        pace.shrink()
+    sent = 0
+    for _ in range(2):
+        assert pace.take is not None
+        sent += pace.take
+        pace.speed_up(pace.take // pace.records)
+    assert (pace.take, pace.records) == (None, RECORDS // 2)
+    assert sent <= RECORDS * LANES
+    for _ in range(4):
+        pace.speed_up(16)
     assert pace.records == RECORDS

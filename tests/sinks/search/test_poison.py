@@ -4,6 +4,8 @@ server that fails on everything gets nothing rejected.
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +56,7 @@ class Fussy:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No record needs long to be given up when others were stored meanwhile."""
-    hasty = {cause: Patience(4, 0.0, 600.0) for cause in Cause}
+    hasty = {cause: Patience(4, 0.0, 600.0, 600.0) for cause in Cause}
     monkeypatch.setattr(suspects, "PATIENCE", hasty)
 
 
@@ -168,9 +170,11 @@ def test_alone_in_its_batch(
     """A record with nothing behind it that the server breaks on for long, while it answers everything else,
     is given up; the next one not so soon, as long as nothing is stored.
     """
-    monkeypatch.setattr(suspects, "PATIENCE", {cause: Patience(4, 0.0, 0.2) for cause in Cause})
+    monkeypatch.setattr(suspects, "PATIENCE", {cause: Patience(4, 0.0, 5.0, 5.0) for cause in Cause})
     sink = make_sink()
     sink.connect()
+    seconds = itertools.count()
+    monkeypatch.setattr(sink._suspects, "_clock", lambda: float(next(seconds)))
     search_proxy.add(RejectItems(500, every(1)), times=None, where=is_bulk)
     given_up = []
     for one in CALLS[:3]:
@@ -178,5 +182,30 @@ def test_alone_in_its_batch(
         while not write(sink, batch([one])).rejected:
             tries += 1
         given_up.append(tries)
-    assert given_up[0] >= 3
-    assert given_up[2] > given_up[0]
+    assert given_up == [5, 10, 20]
+
+
+def test_alone_in_its_policy(
+    make_sink: MakeSink, search_proxy: SearchProxy, streams: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that is alone in its policy is given up sooner when the sink of another policy stores records
+    in the same cluster meanwhile.
+    """
+    patience = {cause: Patience(4, 0.0, 0.2, 600.0) for cause in Cause}
+    monkeypatch.setattr(suspects, "PATIENCE", patience)
+    alone, busy = (make_sink().for_policy(policy) for policy in ("error", "info"))
+    bad = documents.call(99)["record_id"]
+    search_proxy.add(Fussy(Drop(), {bad}), times=None, where=is_bulk)
+    for sink in (alone, busy):
+        sink.connect()
+    for _ in range(10):
+        assert not write(alone, batch([documents.call(99)])).rejected
+    rejected: dict[str, str] = {}
+    for one in CALLS:
+        assert not settle(busy, batch([one]))
+        rejected |= write(alone, batch([documents.call(99)])).rejected
+        if rejected:
+            break
+        time.sleep(0.05)
+    assert list(rejected) == [bad]
+    assert streams.ids()

@@ -177,7 +177,7 @@ def test_a_record_that_the_server_breaks_on(
     """A record on which the server breaks, alone in its batch, does not hold up what comes after it for ever:
     it ends as a dead letter, and the others are stored.
     """
-    monkeypatch.setitem(suspects.PATIENCE, Cause.ITEM, Patience(5, 0.0, 1.0))
+    monkeypatch.setitem(suspects.PATIENCE, Cause.ITEM, Patience(5, 0.0, 1.0, 1.0))
     handler = make_handler(retry={"max_backoff": 0.2})
     log = logger(handler)
     search_proxy.add(RejectItems(500, lambda item: b"poison" in item.document), times=None, where=is_bulk)

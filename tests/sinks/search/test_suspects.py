@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.search.outcome import Cause, Failure, Outcome, Refusal
-from toolog.sinks.search.suspects import ALIKE, PATIENCE, Suspects
+from toolog.sinks.search.suspects import ALIKE, PATIENCE, Suspects, Vitals, vitals_of
 
 
 class Judge:
@@ -20,7 +20,8 @@ class Judge:
         self.now = 1000.0
         self.answers = True
         self.trouble: SinkUnavailable | None = None
-        self.suspects = Suspects("sink 'search'", lambda: self.now)
+        self.vitals = Vitals()
+        self.suspects = Suspects("sink 'search'", lambda: self.now, self.vitals)
 
     def failed(self, cause: Cause, *ids: str, stored: int = 0) -> Outcome:
         """Let the server fail on records alone, and store so many others."""
@@ -60,16 +61,43 @@ def test_a_record_that_fails_while_others_are_stored(cause: Cause) -> None:
 
 @pytest.mark.parametrize("cause", Cause)
 def test_a_record_that_is_alone(cause: Cause) -> None:
-    """With nothing else to send it is given up too, after minutes; then each time takes twice as long, until
-    something is stored.
+    """With nothing else to send it is given up too, after five minutes at most; then each time takes twice as
+    long, until something is stored.
     """
     judge, patience = Judge(), PATIENCE[cause]
+    assert patience.unproven <= 300
     first = wait_for_rejection(judge, cause, "a")
     assert patience.unproven <= first <= patience.unproven + 3 * patience.tries
     assert wait_for_rejection(judge, cause, "b") >= 2 * patience.unproven
     assert wait_for_rejection(judge, cause, "c") >= 4 * patience.unproven
     judge.decide(Outcome(stored=1))
     assert wait_for_rejection(judge, cause, "d") <= patience.unproven + 3 * patience.tries
+
+
+@pytest.mark.parametrize("cause", [Cause.ITEM, Cause.WHOLE, Cause.BUSY])
+def test_a_record_that_is_alone_in_its_policy(cause: Cause) -> None:
+    """Where a sink for another policy stores records in the same cluster meanwhile, it is given up sooner;
+    what was stored before says nothing.
+    """
+    judge, patience = Judge(), PATIENCE[cause]
+    assert patience.vouched < patience.unproven
+    other = Suspects("sink 'search'", lambda: judge.now, judge.vitals)
+    other.judge(Outcome(stored=1), lambda: True, lambda: None)
+    judge.now += 1
+    assert wait_for_rejection(judge, cause, "a") >= patience.unproven
+    judge.decide(Outcome(stored=1))
+    judge.now += 1
+    judge.failed(cause, "b")
+    judge.now += 1
+    other.judge(Outcome(stored=1), lambda: True, lambda: None)
+    assert wait_for_rejection(judge, cause, "b") <= patience.vouched + 3 * patience.tries
+
+
+def test_sinks_of_one_cluster_share_its_vitals() -> None:
+    """Sinks with the same hosts know of each other, and others do not."""
+    here = vitals_of(("http://one",))
+    assert vitals_of(("http://one",)) is here
+    assert vitals_of(("http://two",)) is not here
 
 
 def test_one_at_a_time() -> None:

@@ -80,6 +80,17 @@ class Fault:
     code: str = ""
 
 
+def let_go(error: BaseException | None) -> None:
+    """Part an error, and those behind it, from their tracebacks: these lead to all that is being sent, and
+    the client's own frames lead back to the error.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
 def code_of(error: BaseException | None) -> str:
     """Return the code that a server's answer carried, or ""."""
     response = getattr(error, "response", None)

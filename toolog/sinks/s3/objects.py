@@ -6,17 +6,20 @@ from __future__ import annotations
 import base64
 import io
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolog.breath import breathing
+from toolog.breath import breathe
 from toolog.errors import SerializationError
-from toolog.sinks.base import SinkRecord, decode
+from toolog.sinks.base import MSGPACK, SinkRecord, decode
 from toolog.sinks.forms import FORMS, bytes_in
 from toolog.sinks.s3.beside import Beside
+from toolog.sinks.s3.maps import Maps
 
 _CHUNK = 1 << 20
+_GROUP = 64
+_GROUP_BYTES = 1 << 16
 _LATEST = "9999-12-31T23:59:59.999999Z"
 
 
@@ -51,30 +54,73 @@ def pack(records: Sequence[SinkRecord], form: str, level: int) -> Packed:
     """Return the object of some records in this order; ``form`` as in its key, ``level`` of compression."""
     import zstandard
 
+    content = _Content(form)
     beside = Beside(zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj())
-    rejected: dict[str, str] = {}
     pending: list[bytes] = []
-    size = count = highest = 0
-    oldest = _LATEST
+    size = 0
     try:
-        for record in breathing(records):
-            try:
-                document = decode(record.data, record.serializer)
-                data = bytes_in(record, FORMS[form], document)
-            except SerializationError as error:
-                rejected[record.record_id] = str(error)
-                continue
-            count += 1
-            highest = max(highest, record.level)
-            oldest = min(oldest, _time_of(document))
+        for group in _groups(records):
+            data = content.add(group)
             pending.append(data)
             size += len(data)
-            if size >= _CHUNK:  # one step for each record would cost more than the compression
+            if size >= _CHUNK:  # one step for each group would cost more than the compression
                 beside.add(b"".join(pending))
                 pending, size = [], 0
+            breathe()
     finally:
         body = beside.finish(b"".join(pending))
-    return Packed(body, count, highest, oldest, rejected)
+    return Packed(body, content.records, content.level, content.oldest, content.rejected)
+
+
+def _groups(records: Sequence[SinkRecord]) -> Iterator[Sequence[SinkRecord]]:
+    """Yield records, a few at a time, so that what is done with them is no long work."""
+    start = size = 0
+    for index, record in enumerate(records):
+        size += len(record.data)
+        if size >= _GROUP_BYTES or index - start == _GROUP - 1:
+            yield records[start : index + 1]
+            start, size = index + 1, 0
+    if start < len(records):
+        yield records[start:]
+
+
+class _Content:
+    """What goes into an object, and what is known of it; ``form`` as in its key."""
+
+    def __init__(self, form: str) -> None:
+        self._code = FORMS[form]
+        self._maps = Maps()
+        self.records = 0
+        self.level = 0
+        self.oldest = _LATEST
+        self.rejected: dict[str, str] = {}
+
+    def add(self, group: Sequence[SinkRecord]) -> bytes:
+        """Return the bytes of some records; those that are none are ``rejected``."""
+        if self._code == MSGPACK and {record.serializer for record in group} == {MSGPACK}:
+            data = [record.data for record in group]
+            oldest = self._maps.oldest(data) if self._maps.are_whole(data) else None
+            if oldest is not None:
+                self._note(group, oldest)
+                return b"".join(data)
+        return b"".join([self._add_one(record) for record in group])
+
+    def _add_one(self, record: SinkRecord) -> bytes:
+        try:
+            document = decode(record.data, record.serializer)
+            data = bytes_in(record, self._code, document)
+            if self._code == MSGPACK and not self._maps.are_whole([data]):
+                raise SerializationError("not one whole map: there are more bytes than the record has")
+        except SerializationError as error:
+            self.rejected[record.record_id] = str(error)
+            return b""
+        self._note([record], _time_of(document))
+        return data
+
+    def _note(self, records: Sequence[SinkRecord], oldest: str) -> None:
+        self.records += len(records)
+        self.level = max(self.level, max([record.level for record in records]))
+        self.oldest = min(self.oldest, oldest)
 
 
 def _time_of(document: Mapping[str, Any]) -> str:

@@ -1,14 +1,16 @@
 """Records in objects of an S3 bucket, each record in exactly one of them.
 
-``plan`` divides a batch into objects and fixes their bounds, which the runner saves; ``write`` puts them one
-by one with ``If-None-Match: *``. What is there already is compared: it is what a process stored that died, or
-whose answer was lost, before the cursor moved. Nothing is ever overwritten.
+``plan`` divides a batch into objects and fixes their bounds, which the runner saves; ``write`` puts them with
+``If-None-Match: *``, two at a time: while one is on its way, the next is made. What is there already is
+compared: it is what a process stored that died, or whose answer was lost, before the cursor moved. Nothing is
+ever overwritten.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -17,11 +19,15 @@ from toolog.counters import contain
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse, SinkRecord
 from toolog.sinks.heap import keep_freed_memory
+from toolog.sinks.lanes import work_side_by_side
 from toolog.sinks.s3 import faults, names, objects
 from toolog.sinks.s3.bounds import Ledger, Share
 from toolog.sinks.s3.clients import CONNECT_TIMEOUT, check_client, connect_s3
 from toolog.sinks.s3.options import access, layout
 from toolog.sinks.s3.uploads import Patience, Upload
+
+LANES = 2
+"""How many objects are made and put at once, while all is well."""
 
 
 class S3Sink:
@@ -80,11 +86,12 @@ class S3Sink:
         self.pulse = Pulse()
         self._connected = False
         self._client: Any = None
+        self._client_turn = threading.Lock()
         self._ledger = Ledger()
         self._batch: list[SinkRecord] = []
         self._shares: list[Share] = []
         self._tried: set[str] = set()
-        self._packed: tuple[Share, objects.Packed] | None = None  # of the object that failed last
+        self._packed: dict[str, objects.Packed] = {}  # of the objects that failed last, by their keys
         self._patience = Patience(self._access.timeout)
         self._client_timeout = 0.0
         self._own_segment = ""
@@ -108,7 +115,7 @@ class S3Sink:
             self._batch = [*batch]
             self._name_segments(self._batch)
             self._shares = self._ledger.divide(self._batch, self._layout.prefix, self._layout.format)
-            self._packed = None
+            self._packed = {}
         return any(names.was_on_disk(share.bounds.segment) for share in self._shares)
 
     def write(self, batch: Batch) -> Answer | None:
@@ -118,9 +125,7 @@ class S3Sink:
         if not self._connected:
             raise SinkUnavailable(f"sink {self.name!r} is closed")
         self.plan(batch)
-        for share in self._shares:
-            if not share.stored:
-                self._store(share)
+        self._store_all([share for share in self._shares if not share.stored])
         rejected = {key: reason for share in self._shares for key, reason in share.rejected.items()}
         again = sum(share.again for share in self._shares)
         self._tried.difference_update(share.bounds.key for share in self._shares)
@@ -167,20 +172,42 @@ class S3Sink:
                 self._own_records += 1
                 record.segment, record.seq = self._own_segment, self._own_records
 
-    # -- one object
+    # -- the objects of a batch
+
+    def _store_all(self, shares: list[Share]) -> None:
+        """Store objects; after one that could not be stored no other is begun. Raises SinkUnavailable."""
+        errors: list[BaseException] = []
+
+        def store(share: Share) -> bool:
+            try:
+                self._store(share)
+            except BaseException as error:  # raised again on the thread that the runner called
+                errors.append(error)
+            return not errors
+
+        work_side_by_side(shares, store, 1 if self._packed else LANES)
+        if errors:
+            error = errors[0]
+            errors.clear()
+            try:
+                raise error
+            finally:
+                del (
+                    error
+                )  # its traceback leads here: together they would hold the batch until they are looked for
 
     def _store(self, share: Share) -> None:
-        if self._packed is None or self._packed[0] is not share:
-            level = self._layout.compression_level
-            form = share.bounds.key.rsplit(".", 2)[1]
-            self._packed = share, objects.pack(share.records, form, level)
-        packed = self._packed[1]
+        key = share.bounds.key
+        packed = self._packed.get(key)
+        if packed is None:
+            form = key.rsplit(".", 2)[1]
+            packed = self._packed[key] = objects.pack(share.records, form, self._layout.compression_level)
         share.rejected = packed.rejected
         if packed.records:
             known = self._put(share, packed)
-            share.again = 0 if share.bounds.key in self._tried else known
+            share.again = 0 if key in self._tried else known
         share.stored = True
-        self._packed = None
+        del self._packed[key]
 
     def _put(self, share: Share, packed: objects.Packed) -> int:
         """Put an object; return how many of its records stood in the bucket already."""
@@ -280,28 +307,44 @@ class S3Sink:
         the next has a new client.
         """
         timeout = self._patience.timeout(size)
-        if abs(timeout - self._client_timeout) > 0.1 * timeout:
-            self._drop_client()
-        if self._client is None:
-            access = dataclasses.replace(self._access, timeout=timeout)
-            self._client = connect_s3(access, f"sink {self.name!r}")
-            self._client_timeout = timeout
+        client = self._take_client(timeout)
         self.pulse.beat(timeout + CONNECT_TIMEOUT)
         try:
-            return getattr(self._client, method)(Bucket=self._access.bucket, **arguments)
+            return getattr(client, method)(Bucket=self._access.bucket, **arguments)
         except Exception as error:
             fault = faults.explain(error, self._access.place, self._rights)
             if fault.code in faults.EXISTS:
                 raise _Exists from error
             if fault.stale:
                 self._drop_client()
-            raise fault.error from error
+            faults.let_go(error)
+            try:
+                raise fault.error from error
+            finally:
+                del fault  # see `_store_all`
+
+    def _take_client(self, timeout: float) -> Any:
+        """Return a client that waits for about as many seconds."""
+        with self._client_turn:
+            client = self._client
+            if client is not None and abs(timeout - self._client_timeout) <= 0.1 * timeout:
+                return client
+            self._part(client)
+            access = dataclasses.replace(self._access, timeout=timeout)
+            self._client = connect_s3(access, f"sink {self.name!r}")
+            self._client_timeout = timeout
+            return self._client
 
     def _drop_client(self) -> None:
         """Let the next request have a client of its own, with the credentials as they are then."""
-        client, self._client = self._client, None
+        with self._client_turn:
+            client, self._client = self._client, None
+            self._part(client)
+
+    @staticmethod
+    def _part(client: Any) -> None:
         if client is not None:
-            client.close()
+            client.close()  # a request that is under way with it goes on
 
 
 def _rights(extra: Mapping[str, str]) -> str:

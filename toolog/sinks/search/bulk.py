@@ -81,7 +81,7 @@ class Bulk:
             try:
                 open_parts += self._send_part(part, outcome)
             except SinkUnavailable as error:
-                outcome.trouble = error
+                outcome.trouble = error.with_traceback(None)  # which leads here, and so to the outcome
                 open_parts.append(part)
             if outcome.throttled or outcome.trouble is not None or _is_uniform(outcome):
                 outcome.retry |= {line.record_id for rest in open_parts for line in rest}

@@ -44,9 +44,10 @@ class Outcome:
     ``refused`` and ``failed`` are still to be judged: see `Suspects`. ``vague``: a request failed as a whole,
     perhaps for one of the records in it. ``throttled``: the server said 429. ``reason`` is what it said of
     one in ``retry``, ``trouble`` why some there had no answer at all, ``denied`` the same for the records of
-    one stream, ``broke`` an error of ours.
+    one stream, ``broke`` an error of ours. ``requests``: how many were sent side by side.
     """
 
+    requests: int = 0
     stored: int = 0
     again: int = 0
     rejected: dict[str, str] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Outcome:
 
     def add(self, other: Outcome) -> None:
         """Take over what became of other records."""
+        self.requests += other.requests
         self.stored += other.stored
         self.again += other.again
         for mine, theirs in self._tables(other):

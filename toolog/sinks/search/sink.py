@@ -13,18 +13,18 @@ from toolog.breath import breathing
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
 from toolog.sinks.heap import keep_freed_memory
+from toolog.sinks.lanes import work_side_by_side
 from toolog.sinks.search.bulk import LONGEST_ID, REQUIRE, Bulk, Line
 from toolog.sinks.search.clients import check_client, connect_search, most_tries
 from toolog.sinks.search.document import LEAF_BYTES, encode
 from toolog.sinks.search.install import Server, install_template, is_answered, look_at
 from toolog.sinks.search.isolation import MOST, send_apart
-from toolog.sinks.search.lanes import work_side_by_side
 from toolog.sinks.search.names import NAMESPACE, data_stream, stream_pattern
 from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
 from toolog.sinks.search.outcome import Outcome
 from toolog.sinks.search.pace import Pace
 from toolog.sinks.search.streams import check_streams
-from toolog.sinks.search.suspects import Suspects
+from toolog.sinks.search.suspects import Suspects, vitals_of
 from toolog.sinks.search.wire import Wire
 
 
@@ -40,6 +40,7 @@ class ElasticsearchSink:
     """
 
     batch = BatchLimits(max_records=8000, max_bytes=16 * 1024 * 1024, max_age=1.0)
+    max_backoff = 20.0  # a server that is back is seen soon: what waited meanwhile takes its time
     kind = "elasticsearch"
 
     def __init__(
@@ -87,7 +88,7 @@ class ElasticsearchSink:
         self._streams = streams
         self.pace = Pace()
         self.pulse = Pulse()
-        self._suspects = Suspects(self.options.where)
+        self._suspects = Suspects(self.options.where, vitals=vitals_of(self.options.hosts))
         self._wire: Wire | None = None
         self._bulk: Bulk | None = None
         self._open = False
@@ -124,7 +125,12 @@ class ElasticsearchSink:
         if outcome.retry and not outcome.stored and not outcome.rejected:
             reason = outcome.reason or "the answer names none of them"
             text = f"{self.options.where}: the server took none of {len(batch)} records ({reason})"
-            raise outcome.trouble or SinkUnavailable(text, tells=True)
+            trouble = outcome.trouble or SinkUnavailable(text, tells=True)
+            try:
+                raise trouble
+            finally:  # what leads to itself would hold the batch until the garbage collector finds it
+                outcome.trouble = None
+                del trouble
         if outcome.rejected or outcome.retry or outcome.again:
             reason = outcome.reason if outcome.trouble is None else str(outcome.trouble)
             return Answer(outcome.rejected, frozenset(outcome.retry), outcome.again, reason)
@@ -189,7 +195,7 @@ class ElasticsearchSink:
         turn = threading.Lock()  # while one lane makes documents, another sends: both at once only collide
 
         def work(part: Batch) -> bool:
-            outcome = Outcome()
+            outcome = Outcome(requests=1)
             outcomes.append(outcome)
             try:
                 with turn:
@@ -203,7 +209,7 @@ class ElasticsearchSink:
         batch = self._suspects.put_last(batch)
         size = self.pace.records
         parts = [batch[start : start + size] for start in range(0, len(batch), size)]
-        now = parts if self.pace.take is None else parts[:1]
+        now = parts[:1] if self.pace.lanes == 1 else parts
         left = work_side_by_side(now, work, self.pace.lanes) + parts[len(now) :]
         total = Outcome()
         for outcome in outcomes:
@@ -238,7 +244,7 @@ class ElasticsearchSink:
         if outcome.throttled:
             self.pace.slow_down()
         elif outcome.trouble is None:
-            self.pace.speed_up()
+            self.pace.speed_up(max(1, outcome.requests))
         elif not isinstance(outcome.trouble, SinkDenied):
             self.pace.shrink()
 

@@ -9,13 +9,14 @@ what became of other records:
   stream with another mapping).
 - Nothing is stored, and there is nothing else to send: nobody can know. After minutes in which the server
   answers everything else, one record is given up, so that the next can show whose fault it was; while nothing
-  is stored, the time until the next one doubles.
+  is stored, the time until the next one doubles. It is a shorter time where records of other policies are
+  stored meanwhile: then the cluster is well, although the stream may not be.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from toolog.errors import SinkDenied, SinkUnavailable
@@ -32,21 +33,39 @@ PARSING = frozenset({"mapper_parsing_exception", "document_parsing_exception", "
 
 
 class Patience(NamedTuple):
-    """How long a record is tried: so often, and for so many seconds since it first failed ``proven`` (others
-    were stored meanwhile) or not.
+    """How long a record is tried: so often, and for so many seconds since it first failed: ``proven`` (others
+    were stored meanwhile), ``vouched`` (by another sink, in the same cluster), or neither.
     """
 
     tries: int
     proven: float
+    vouched: float
     unproven: float
 
 
 PATIENCE = {
-    Cause.ITEM: Patience(5, 0.0, 30.0),
-    Cause.WHOLE: Patience(10, 60.0, 300.0),
-    Cause.BUSY: Patience(10, 300.0, 600.0),
-    Cause.HELD: Patience(10, 60.0, 600.0),
+    Cause.ITEM: Patience(5, 0.0, 10.0, 30.0),
+    Cause.WHOLE: Patience(10, 60.0, 60.0, 120.0),
+    Cause.BUSY: Patience(10, 120.0, 150.0, 300.0),
+    Cause.HELD: Patience(10, 60.0, 300.0, 300.0),
 }
+
+
+class Vitals:
+    """When something was last stored in a cluster by any sink of this process (by the sinks' clock)."""
+
+    __slots__ = ("stored_at",)
+
+    def __init__(self) -> None:
+        self.stored_at = float("-inf")
+
+
+_vitals: dict[Hashable, Vitals] = {}
+
+
+def vitals_of(cluster: Hashable) -> Vitals:
+    """Return the vitals that all sinks share which name their cluster in the same way."""
+    return _vitals.setdefault(cluster, Vitals())
 
 
 class _Suspect:
@@ -62,12 +81,15 @@ class _Suspect:
 class Suspects:
     """The records on which the server failed, of one sink. ``clock`` gives seconds; its zero does not matter.
 
-    ``where`` names the sink in errors.
+    ``where`` names the sink in errors; ``vitals`` are those of its cluster.
     """
 
-    def __init__(self, where: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, where: str, clock: Callable[[], float] = time.monotonic, vitals: Vitals | None = None
+    ) -> None:
         self._where = where
         self._clock = clock
+        self._vitals = Vitals() if vitals is None else vitals
         self._known: dict[str, _Suspect] = {}
         self._alike: dict[str, set[str]] = {}
         self._stored = 0
@@ -101,6 +123,7 @@ class Suspects:
         if outcome.stored:
             self._alike.clear()
             self._given_up = 0
+            self._vitals.stored_at = self._clock()
         self._judge_refused(outcome, check)
         self._judge_failed(outcome, answers, before)
         if outcome.stored or outcome.rejected:
@@ -146,17 +169,22 @@ class Suspects:
             one.tries += 1
             patience = PATIENCE[failure.cause]
             outcome.retry.add(record_id)
-            if one.tries >= patience.tries:
-                seconds = patience.proven if one.proven else patience.unproven * 2.0**self._given_up
-                if now - one.since >= seconds:
-                    if one.proven:
-                        self._give_up(record_id, outcome)
-                    else:
-                        overdue.append((one.since, record_id))
+            if one.tries >= patience.tries and now - one.since >= self._longest(one, patience):
+                if one.proven:
+                    self._give_up(record_id, outcome)
+                else:
+                    overdue.append((one.since, record_id))
         if overdue and not outcome.rejected and answers():
             self._given_up += 1
             self._give_up(min(overdue)[1], outcome)
         outcome.failed.clear()
+
+    def _longest(self, one: _Suspect, patience: Patience) -> float:
+        """Return for how many seconds a record is tried."""
+        if one.proven:
+            return patience.proven
+        seconds = patience.vouched if self._vitals.stored_at > one.since else patience.unproven
+        return seconds * 2.0**self._given_up
 
     @staticmethod
     def _give_up(record_id: str, outcome: Outcome) -> None:

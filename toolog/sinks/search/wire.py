@@ -76,6 +76,8 @@ class Wire:
                 # here, so that all others stay what the application wants them to be.
                 warnings.filterwarnings("ignore", category=type(warning), module=_HERE)
             except Exception as error:
+                for cause in _causes(error):  # their tracebacks lead to all that is being sent
+                    cause.__traceback__ = None
                 return self._reply_in(error)
             else:
                 found = getattr(answer, "body", answer)
