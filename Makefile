@@ -7,7 +7,7 @@ READY := $(VENV)/.toolog-dev
 # Two workers by default: the suite starts many processes of its own.
 JOBS ?= 2
 
-.PHONY: test lint bench services faults frameworks fidelity docs clean
+.PHONY: test lint bench gate performance services faults frameworks fidelity docs clean
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -25,6 +25,18 @@ bench: $(READY)
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/shipping.py
 	$(BIN)/python benchmarks/masking.py
+	$(BIN)/python benchmarks/store.py
+
+# Whether recording still costs no more than benchmarks/goals.toml says; CI runs the short form.
+gate: $(READY)
+	$(BIN)/python benchmarks/gate.py $(ARGS)
+
+# docs/performance.md and its charts, from new figures: more than half an hour and 12 GB of disk.
+performance: $(READY)
+	mkdir -p build
+	$(BIN)/python benchmarks/gate.py --json >build/gate.json || test -s build/gate.json
+	$(BIN)/python benchmarks/growth.py --json >build/growth.json
+	$(BIN)/python benchmarks/page.py build/gate.json build/growth.json
 
 # The tests' own OpenSearch and S3 server, for people; Ctrl-C ends them.
 services: $(READY)

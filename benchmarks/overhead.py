@@ -28,7 +28,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -146,20 +146,31 @@ def work_elsewhere(recorder: str, scenario: str, calls: int) -> dict[str, float]
     return figures
 
 
+Runs = dict[str, list[dict[str, float]]]
+"""Figures of each recorder, one for each round."""
+
+
+def take_turns(scenario: str, recorders: Iterable[str], calls: int, rounds: int) -> Runs:
+    """Run recorders in one scenario, in turns and in fresh processes, every second round in reverse order."""
+    names = list(recorders)
+    runs: Runs = {name: [] for name in names}
+    for number in range(rounds):
+        for name in names[:: -1 if number % 2 else 1]:
+            if sys.stderr.isatty():
+                print(f"\r{scenario}, round {number + 1}: {name:<20}", end="", file=sys.stderr, flush=True)
+            runs[name].append(work_elsewhere(name, scenario, calls))
+    if sys.stderr.isatty():
+        print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
+    return runs
+
+
 def measure(
     rounds: int, calls: dict[str, int], scenarios: list[str]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return the medians by scenario and recorder, with ratios to the closure."""
     answer: dict[str, dict[str, dict[str, float]]] = {}
     for scenario in scenarios:
-        runs: dict[str, list[dict[str, float]]] = {name: [] for name in RECORDERS}
-        for number in range(rounds):
-            for name in RECORDERS:
-                if sys.stderr.isatty():
-                    print(
-                        f"\r{scenario}, round {number + 1}: {name:<20}", end="", file=sys.stderr, flush=True
-                    )
-                runs[name].append(work_elsewhere(name, scenario, calls[scenario]))
+        runs = take_turns(scenario, RECORDERS, calls[scenario], rounds)
         answer[scenario] = {}
         units = runs[next(iter(RECORDERS))]
         for name, figures in runs.items():
@@ -168,8 +179,6 @@ def measure(
                 pairs = zip(figures, units, strict=True)
                 row[f"{key}_ratio"] = statistics.median(mine[key] / unit[key] for mine, unit in pairs)
             answer[scenario][name] = row
-    if sys.stderr.isatty():
-        print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     return answer
 
 

@@ -121,3 +121,28 @@ def test_a_purge_that_makes_no_sense_deletes_nothing(
         with pytest.raises(ConfigError):
             opened.purge(levels, before=before)
         assert opened.calls() == [documents.call(1)]
+
+
+def test_what_stays_is_passed_over_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A purge among many records that stay takes all that is due, and looks at each that stays only once."""
+    monkeypatch.setattr("toolog.store.purge.CHUNK", 10)
+    with store.open(tmp_path / "calls.db") as opened:
+        opened.write(
+            documents.failed(number) if number % 2 else documents.call(number) for number in range(2000)
+        )
+        steps = 0
+
+        def tick() -> None:
+            nonlocal steps
+            steps += 1
+
+        for way in (opened._database.reading, opened._database.writing):
+            with way() as connection:
+                connection.set_progress_handler(tick, 100)
+        assert opened.purge(["INFO"], before=LATER) == Purged(1000, 0)
+        for way in (opened._database.reading, opened._database.writing):
+            with way() as connection:
+                connection.set_progress_handler(None, 100)
+        assert opened.size()["records"]["tool_calls"] == 1000
+        assert opened.calls(level="INFO", limit=2000) == opened.calls(level="ERROR", limit=2000)
+    assert steps < 3000, steps  # with each of a hundred steps looking at all that stays: 10,000 and more

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from toolog.store import Store
 
 _CALM = 500
-"""A batch smaller than this means that there is time to keep the full-text index up to date."""
+"""A batch smaller than this means that there is time for the full-text index and the counts."""
+_SOME, _MUCH = 5_000, 200_000
+"""From so many uncounted records on some are counted: while there is time, and while there is none."""
 
 
 class SqliteSink:
@@ -32,6 +34,7 @@ class SqliteSink:
         self.name = name
         self.path = path
         self._store: Store | None = None
+        self._uncounted = _SOME  # what an earlier process left is counted soon
 
     def connect(self) -> None:
         """Open the store, or make it. Raises SinkUnavailable; ConfigError when the file is no store of
@@ -48,10 +51,19 @@ class SqliteSink:
             raise SinkUnavailable(f"sink {self.name!r} is closed")
         unreadable: dict[str, str] = {}
         written = self._store.write(_documents(batch, unreadable))
-        if len(batch) < _CALM:
+        calm = len(batch) < _CALM
+        if calm:
             self._store.index(2 * _CALM)
+        self._count(len(batch), calm)
         rejected = unreadable | written.rejected
         return Answer(rejected, again=written.again) if rejected or written.again else None
+
+    def _count(self, more: int, calm: bool) -> None:
+        """Have what is stored counted: some of it while there is time, or when much is not."""
+        assert self._store is not None
+        self._uncounted += more
+        if self._uncounted >= (_SOME if calm else _MUCH):
+            self._uncounted = min(self._store.count(), _MUCH)
 
     def close(self) -> None:
         """Close the store."""

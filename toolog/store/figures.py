@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 import sqlite3
 from array import array
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate
+from typing import Any, TypeAlias
 
+from toolog.store import counted
+from toolog.store.counted import Counted
 from toolog.store.documents import from_json
 from toolog.store.filters import GROUPS, Where
-from toolog.store.queries import UNENDED
 from toolog.store.schema import TABLES
 
 _NEVER_RAN = frozenset(GROUPS["rejected"])
@@ -24,14 +28,18 @@ _NEVER_RAN = frozenset(GROUPS["rejected"])
 
 @dataclass(slots=True)
 class _Tally:
-    """What is counted of a group of calls."""
+    """What is counted of a group of calls: one by one, or many alike at once, of which ``bands`` has the mean
+    duration and the number.
+    """
 
-    statuses: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str | None] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     durations: array[float] = field(default_factory=lambda: array("d"))
+    bands: Counter[float] = field(default_factory=Counter)
+    total: float = 0.0
+    longest: float = -math.inf
     first: str = ""
     last: str = ""
-    instances: set[str] = field(default_factory=set)
 
     def add(self, timestamp: str, status: str, duration: Any, error: str | None) -> None:
         """Count one call."""
@@ -42,7 +50,33 @@ class _Tally:
             self.durations.append(duration)
         if not self.first or timestamp < self.first:
             self.first = timestamp
-        self.last = max(self.last, timestamp)
+        if timestamp > self.last:
+            self.last = timestamp
+
+    def add_counted(self, alike: Counted) -> None:
+        """Count calls that were counted before."""
+        self.statuses[alike.status] += alike.calls
+        if alike.error_type is not None:
+            self.errors[alike.error_type] += alike.calls
+        if alike.total is not None and alike.longest is not None:
+            self.bands[alike.total / alike.calls] += alike.calls
+            self.total += alike.total
+            self.longest = max(self.longest, alike.longest)
+        self._span(alike.first, alike.last)
+
+    def merge(self, other: _Tally) -> None:
+        """Count all that another one has counted."""
+        self.statuses.update(other.statuses)
+        self.errors.update(other.errors)
+        self.durations += other.durations
+        self.bands.update(other.bands)
+        self.total += other.total
+        self.longest = max(self.longest, other.longest)
+        self._span(other.first, other.last)
+
+    def _span(self, first: str, last: str) -> None:
+        self.first = min(self.first, first) if self.first else first
+        self.last = max(self.last, last)
 
     def figures(self) -> dict[str, Any]:
         """Return the counts as plain data."""
@@ -53,62 +87,80 @@ class _Tally:
             "success_rate": self.statuses["success"] / total if total else None,
             "statuses": dict(self.statuses.most_common()),
             "errors": dict(self.errors.most_common()),
-            "duration_ms": _latency(self.durations),
+            "duration_ms": self._latency(),
             "first": self.first or None,
             "last": self.last or None,
         }
 
+    def _latency(self) -> dict[str, float | None]:
+        ordered: _Ordered
+        if self.bands:
+            weights = self.bands.copy()
+            weights.update(self.durations)
+            ordered = _Weighted(weights)
+        else:
+            ordered = array("d", sorted(self.durations))
+        count = len(ordered)
+        longest = max(self.longest, max(self.durations, default=-math.inf))
+        return {
+            "mean": (math.fsum(self.durations) + self.total) / count if count else None,
+            "p50": percentile(ordered, 0.50),
+            "p95": percentile(ordered, 0.95),
+            "p99": percentile(ordered, 0.99),
+            "max": longest if count else None,
+        }
 
-def percentile(ordered: array[float] | list[float], share: float) -> float | None:
+
+class _Weighted:
+    """Numbers in rising order, each as often as it weighs."""
+
+    def __init__(self, weights: Counter[float]) -> None:
+        self._numbers = sorted(weights)
+        self._ends = list(accumulate(weights[number] for number in self._numbers))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, place: int) -> float:
+        return self._numbers[bisect_right(self._ends, place)]
+
+
+_Ordered: TypeAlias = "array[float] | list[float] | _Weighted"
+
+
+def percentile(ordered: _Ordered, share: float) -> float | None:
     """Return the nearest-rank percentile (``share`` from 0 to 1) of numbers in rising order; None of none."""
     if not len(ordered):
         return None
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def _latency(durations: array[float]) -> dict[str, float | None]:
-    ordered = array("d", sorted(durations))
-    return {
-        "mean": math.fsum(ordered) / len(ordered) if ordered else None,
-        "p50": percentile(ordered, 0.50),
-        "p95": percentile(ordered, 0.95),
-        "p99": percentile(ordered, 0.99),
-        "max": ordered[-1] if ordered else None,
-    }
-
-
 def stats(connection: sqlite3.Connection, where: Where) -> dict[str, Any]:
     """Return the figures of all calls under a condition, of each tool, and of each configuration of tool
     instances.
+
+    Without a condition, calls that were counted before are not read again; see ``toolog.store.counted``.
     """
-    configs = {
-        instance: (config_hash, package, class_name)
-        for instance, config_hash, package, class_name in connection.execute(
-            "SELECT instance_id, config_hash, package, class_name FROM tool_instances"
-            " WHERE instance_id IS NOT NULL"
-        )
-    }
-    every = _Tally()
-    tools: dict[str, _Tally] = {}
-    instances: dict[tuple[str, str, str], _Tally] = {}
-    rows = connection.execute(
-        "SELECT tool_name, timestamp, status, duration_ms, error_type, instance_id FROM tool_calls"
-        f" WHERE {where.sql}",
-        where.parameters,
-    )
-    for tool, timestamp, status, duration, error, instance in rows:
-        tally = tools.get(tool)
-        if tally is None:
-            tally = tools[tool] = _Tally()
-        tally.add(timestamp, status, duration, error)
-        every.add(timestamp, status, duration, error)
+    tools: dict[str | None, _Tally] = defaultdict(_Tally)
+    of_instances: dict[str, _Tally] = defaultdict(_Tally)
+    of_calls = where
+    if not where.conditions:
+        for alike in counted.read(connection, "tool"):
+            tools[alike.name].add_counted(alike)
+        for alike in counted.read(connection, "instance"):
+            of_instances[alike.name or ""].add_counted(alike)
+        of_calls = Where(["id > ?"], [counted.counted_id(connection)])
+    for tool, timestamp, status, duration, error, instance in _rows(connection, of_calls):
+        tools[tool].add(timestamp, status, duration, error)
         if instance is not None:
-            key = configs.get(instance, ("", "", ""))
-            of_config = instances.setdefault(key, _Tally())
-            of_config.add(timestamp, status, duration, error)
-            of_config.instances.add(instance)
+            of_instances[instance].add(timestamp, status, duration, error)
+    every = _Tally()
+    for tally in tools.values():
+        every.merge(tally)
+    unended = counted.running(connection)
     running = connection.execute(
-        f"SELECT count(*) FROM tool_starts WHERE {where.sql} AND {UNENDED}", where.parameters
+        f"SELECT count(*) FROM tool_starts WHERE {where.sql} AND {unended.sql}",
+        (*where.parameters, *unended.parameters),
     ).fetchone()[0]
     dropped = connection.execute('SELECT coalesce(sum("count"), 0) FROM losses').fetchone()[0]
     return {
@@ -121,17 +173,58 @@ def stats(connection: sqlite3.Connection, where: Where) -> dict[str, Any]:
                 tools.items(), key=lambda entry: (-entry[1].statuses.total(), str(entry[0]))
             )
         ],
-        "configs": [
-            {
-                "config_hash": key[0],
-                "package": key[1],
-                "class_name": key[2],
-                "instances": len(tally.instances),
-                **tally.figures(),
-            }
-            for key, tally in sorted(instances.items(), key=lambda entry: -entry[1].statuses.total())
-        ],
+        "configs": _of_configs(connection, of_instances),
     }
+
+
+_TOOLS = (
+    "WITH RECURSIVE names(name) AS (SELECT min(tool_name) FROM tool_calls UNION ALL"
+    " SELECT (SELECT min(tool_name) FROM tool_calls WHERE tool_name > name) FROM names"
+    " WHERE name IS NOT NULL) SELECT name FROM names"
+)
+"""The names of all tools, each found by one look into the index that begins with them."""
+
+
+def _rows(connection: sqlite3.Connection, where: Where) -> Iterator[tuple[Any, ...]]:
+    """Yield what figures are made of, of each call under a condition, from an index wherever there is one."""
+    conditions = [where.sql]
+    if where.conditions and all(one.startswith("timestamp ") for one in where.conditions):
+        # The index that has all of it begins with the tool; left to itself, SQLite takes the one of times and
+        # fetches every row.
+        conditions = [f"{where.sql} AND tool_name {which}" for which in (f"IN ({_TOOLS})", "IS NULL")]
+    for condition in conditions:
+        yield from connection.execute(
+            "SELECT tool_name, timestamp, status, duration_ms, error_type, instance_id FROM tool_calls"
+            f" WHERE {condition}",
+            where.parameters,
+        )
+
+
+def _of_configs(connection: sqlite3.Connection, tallies: Mapping[str, _Tally]) -> list[dict[str, Any]]:
+    """Return the figures of each configuration, from those of its instances."""
+    known = {
+        instance: (config_hash, package, class_name)
+        for instance, config_hash, package, class_name in connection.execute(
+            "SELECT instance_id, config_hash, package, class_name FROM tool_instances"
+            " WHERE instance_id IS NOT NULL"
+        )
+    }
+    configs: dict[tuple[str, str, str], _Tally] = defaultdict(_Tally)
+    instances: Counter[tuple[str, str, str]] = Counter()
+    for instance, tally in tallies.items():
+        key = known.get(instance, ("", "", ""))
+        configs[key].merge(tally)
+        instances[key] += 1
+    return [
+        {
+            "config_hash": key[0],
+            "package": key[1],
+            "class_name": key[2],
+            "instances": instances[key],
+            **tally.figures(),
+        }
+        for key, tally in sorted(configs.items(), key=lambda entry: -entry[1].statuses.total())
+    ]
 
 
 def instances(connection: sqlite3.Connection) -> list[dict[str, Any]]:

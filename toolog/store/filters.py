@@ -34,16 +34,21 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Words that stand for several statuses."""
 
+UNSUCCESSFUL = "status <> 'success'"
+NOTABLE = "level NOT IN ('DEBUG', 'INFO')"
+"""Said besides the statuses and levels asked for: only so SQLite sees that an index holds them all."""
+
 RUNNING = "running"
 """The status of a call that began and has no end (yet)."""
 
 
 @dataclass(slots=True)
 class Where:
-    """Conditions that all hold, and their parameters."""
+    """Conditions that all hold, and their parameters; ``is_narrow``: one of them alone leaves few rows."""
 
     conditions: list[str] = field(default_factory=list)
     parameters: list[Any] = field(default_factory=list)
+    is_narrow: bool = False
 
     def add(self, condition: str, *parameters: Any) -> None:
         """Add a condition with as many parameters as it has question marks."""
@@ -133,12 +138,15 @@ def build(
     for column, value in (("session_id", session), ("trace_id", trace), ("instance_id", instance)):
         if value is not None:
             where.add(f"{column} = ?", value)
+            where.is_narrow |= column != "instance_id"
     if hold is not None:
         where.add("hold GLOB ?", hold)
     if level is not None:
         least = parse_level(level)
         names = [name for name, number in NAMES.items() if number >= least]
         where.add(f"level IN ({', '.join('?' * len(names))})", *names)
+        if least > NAMES["INFO"]:
+            where.add(NOTABLE)
     if since is not None:
         where.add("timestamp >= ?", moment(since, "since"))
     if until is not None:

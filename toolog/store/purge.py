@@ -16,8 +16,9 @@ from datetime import datetime
 from toolog.errors import SinkUnavailable
 from toolog.levels import level_name, parse_level
 from toolog.store.database import Database
+from toolog.store.documents import to_json
 from toolog.store.filters import Where, moment
-from toolog.store.schema import TABLES
+from toolog.store.schema import TABLES, Table
 from toolog.store.writer import forget
 
 CHUNK = 500
@@ -63,23 +64,34 @@ def purge(
     if dry_run:
         return result
     for table in TABLES:
+        reached = ""
         while True:
-            with database.writing() as connection:
-                ids = [
-                    row[0]
-                    for row in connection.execute(
-                        f"SELECT id FROM {table.name} WHERE {where.sql} AND hold IS NULL LIMIT ?",
-                        (*where.parameters, CHUNK),
-                    )
-                ]
-                indexed = connection.execute("SELECT value FROM meta WHERE key = 'indexed_id'").fetchone()[0]
-                forget(connection, table, ids, indexed)
-            result.deleted += len(ids)
-            if len(ids) < CHUNK:
+            # Outside of the transaction, from where the last ones ended: what stays is passed over once.
+            with database.reading() as connection:
+                found = connection.execute(
+                    f"SELECT id, timestamp FROM {table.name} WHERE {where.sql} AND hold IS NULL"
+                    " AND timestamp >= ? ORDER BY timestamp LIMIT ?",
+                    (*where.parameters, reached, CHUNK),
+                ).fetchall()
+            if found:
+                reached = found[-1][1]
+                result.deleted += _delete(database, table, [row[0] for row in found])
+            if len(found) < CHUNK:
                 break
     if result.deleted:
         _give_back(database)
     return result
+
+
+def _delete(database: Database, table: Table, ids: list[int]) -> int:
+    """Delete those of the rows that are still there, in one transaction; return how many they were."""
+    with database.writing() as connection:
+        there = connection.execute(
+            f"SELECT id FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))", (to_json(ids),)
+        ).fetchall()
+        indexed = connection.execute("SELECT value FROM meta WHERE key = 'indexed_id'").fetchone()[0]
+        forget(connection, table, [row[0] for row in there], indexed)
+    return len(there)
 
 
 def _merge_index(database: Database) -> None:

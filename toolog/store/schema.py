@@ -15,6 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from toolog.store.counted import TABLES_AND_TRIGGER
+from toolog.store.filters import NOTABLE, UNSUCCESSFUL
+
 APPLICATION_ID = 0x746F6F6C
 """The bytes ``tool`` in the header of the database file."""
 
@@ -220,6 +223,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE VIRTUAL TABLE search USING fts5(tool_name, input, output, error, message,"
         " content='search_source', content_rowid='id')",
         *_VIEWS,
+    ),
+    # 3: counts and indexes, so that questions to a large store need not read every call
+    (
+        *TABLES_AND_TRIGGER,
+        f"CREATE INDEX tool_calls_unsuccessful ON tool_calls (status) WHERE {UNSUCCESSFUL}",
+        f"CREATE INDEX tool_calls_notable ON tool_calls (level) WHERE {NOTABLE}",
+        f"CREATE INDEX logs_notable ON logs (level) WHERE {NOTABLE}",
+        # With the span: whether a start has an end is one look, however many calls the trace has.
+        "DROP INDEX tool_calls_trace",
+        "CREATE INDEX tool_calls_trace ON tool_calls (trace_id, span_id) WHERE trace_id IS NOT NULL",
     ),
 )
 """Step n (counted from 1) brings a database of version n - 1 to version n. Steps are only ever added at the

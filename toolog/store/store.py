@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolog.errors import ConfigError, SinkUnavailable
-from toolog.store import figures, filters, queries, writer
+from toolog.store import counted, figures, filters, queries, writer
 from toolog.store.database import Database
 from toolog.store.documents import Shapes
 from toolog.store.filters import Where
@@ -55,6 +55,12 @@ class Store:
         there.
         """
         return writer.index(self._database, at_most)
+
+    def count(self) -> int:
+        """Count some of the calls that are stored, so that :meth:`stats` and :meth:`calls` of a large store
+        need not read them all; returns how many ids could be counted still. The sink calls it as it writes.
+        """
+        return counted.count_on(self._database)
 
     def label(self, record_id: str, label: str, *, author: str = "", note: str = "") -> None:
         """Put a person's judgement (any word: "good", "wrong") on a record. ConfigError when there is no such
