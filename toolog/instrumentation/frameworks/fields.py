@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from toolog.instrumentation.kinds import object_vars
-from toolog.instrumentation.patch import ABSENT
 from toolog.instrumentation.proxy import ToolWrapper
+from toolog.instrumentation.stacks import ABSENT
 
 
 class Field:
