@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, shows_secret
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing, shows_secret
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
@@ -20,11 +20,17 @@ ASSIGNED = re.compile(
     r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are|ist|lautet|est|es)(?= )|[是为為](?=\S))"
 )
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
+_SPACES = frozenset(" \t*_\\")
+_OPENING = frozenset("bruf\\\"'`")
 _OPEN = re.compile(r"[bruf]{0,2}(?P<quote>\\{0,8}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
 _LONGEST = 4096
+#: So many characters decide about most values, the last of them by what follows the value: a number's other
+#: groups, and the next word.
+_SEEN, _REST = 112, 72
+_MOST_KNOWN = 4096
 _STOP = re.compile(
     r"[;,&|](?=\s|$|[\w.%\[\]-]{1,60}\s?[=:])|;|\)(?=[\s.,;:)\]}\"']|$)|\\+[nrt\"'](?=.|$)|,(?=\s|$)"
     r"|[\u3001\u3002\u3008-\u3011\uff01\uff08\uff09\uff0c\uff1b\uff1f\u201c\u201d]"
@@ -35,6 +41,8 @@ _CALL = re.compile(
     r"[A-Za-z_][A-Za-z_.]{0,100}+\(|[a-z_][a-z0-9_]{0,40}+(?:\.[A-Za-z_][A-Za-z0-9_]{0,40}+){1,6}\("
 )
 _LIST = re.compile(r"\[\s{0,8}[bruf]{0,2}[\"'](?P<inner>[^\]]{0,4096}+)")
+#: A value that is one word.
+_TOLD = re.compile(r"([A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)")
 _DIGITS = re.compile(r"\+?\(?[0-9][0-9() .-]{3,24}[0-9]")
 _LINE_END = {
     "": re.compile(r"[\r\n]|\\+[nr]"),
@@ -90,6 +98,7 @@ class Values:
         self._text = text
         self._judge = judge
         self._lines = Lines(text)
+        self._known: dict[tuple[str, str, bool, bool], int] = {}
 
     def behind(self, name_at: int, match: re.Match[str], verdict: Verdict) -> Span | None:
         """Answer the span of the value behind an assignment, or None when none is shown.
@@ -98,16 +107,18 @@ class Values:
         :param match: what `ASSIGNED` matched behind the name.
         """
         text = self._text
-        space = _SPACE.match(text, match.end())
-        start = space.end() if space else match.end()
-        if start >= len(text):
+        start = match.end()
+        if text[start : start + 1] in _SPACES:
+            start = _SPACE.match(text, start).end()  # type: ignore[union-attr]
+        first = text[start : start + 1]
+        if not first:
             return None
         rule, shape = verdict
         sep, gap = match.group("sep"), match.group("gap")
-        opened = _OPEN.match(text, start)
+        opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
             return self._quoted(opened, rule, shape, spoken=sep.isalpha())
-        listed = _LIST.match(text, start)
+        listed = _LIST.match(text, start) if first == "[" else None
         if listed is not None:
             return self._listed(listed, rule)
         if sep == "=" and start > match.end() and not gap and _EMPTY.match(text, start):
@@ -116,6 +127,9 @@ class Values:
             found, span = self._header(name_at, match, start, rule)
             if found:
                 return span
+        told = _TOLD.match(text, start)
+        if told is not None and says_nothing(told.group(1)):
+            return None
         weak = sep.isalpha() or gap != "" or (sep == ":" and start > match.end())
         return self._bare(start, rule, shape, spoken=sep.isalpha(), strict=weak)
 
@@ -139,14 +153,27 @@ class Values:
         return None
 
     def _bare(self, start: int, rule: str, shape: str, *, spoken: bool, strict: bool) -> Span | None:
+        """Answer the span of a value without quotes. What was answered for the same characters is remembered:
+        the value decides, and a little of what follows it."""
         text = self._text
-        bare = None if rule != "phone" and _CALL.match(text, start) else _BARE.match(text, start)
-        if bare is None:
-            return None
-        end = bare.end()
+        key = (text[start : start + _SEEN], rule + shape, spoken, strict)
+        size = self._known.get(key)
+        if size is None:
+            bare = None if rule != "phone" and _CALL.match(text, start) else _BARE.match(text, start)
+            if bare is None:
+                return None
+            end = self._bare_end(start, bare.end(), rule, shape, spoken=spoken, strict=strict)
+            size = end - start
+            if bare.end() - start <= _SEEN - _REST and len(self._known) < _MOST_KNOWN:
+                self._known[key] = size
+        return (start, start + size, rule) if size > 0 else None
+
+    def _bare_end(self, start: int, end: int, rule: str, shape: str, *, spoken: bool, strict: bool) -> int:
+        """Answer where a value ends that stands in a run without blanks; its start when it is no secret."""
+        text = self._text
         if end - start == _LONGEST:
             rest = _BARE_REST.match(text, end)
-            return start, rest.end() if rest else end, rule
+            return rest.end() if rest else end
         run = _DIGITS.match(text, start) if rule in _NUMBERS else None
         end = max(run.end() if run else 0, self._cut(start, end))
         end = self._without_stop(start, end)
@@ -157,17 +184,16 @@ class Values:
             or value.startswith("[MASKED")
             or (shape and not fits_shape(value, shape))
         ):
-            return None
+            return start
         digits = sum(map(str.isdigit, value)) if spoken or rule in _WITH_DIGITS else 0
         if spoken and (
             len(value) < 4 or not digits or (rule != "code" and value.isdigit() and len(value) < 6)
         ):
-            return None
+            return start
         if strict and ((rule == "phone" and digits < 5) or (rule in _WITH_DIGITS and not digits)):
-            return None
-        if not shows_secret(value, strict=strict, rest=text[end : end + 40], sensitive=self._judge):
-            return None
-        return start, end, rule
+            return start
+        shown = shows_secret(value, strict=strict, rest=text[end : end + 40], sensitive=self._judge)
+        return end if shown else start
 
     def _without_stop(self, start: int, end: int) -> int:
         text = self._text

@@ -121,7 +121,7 @@ class Walk:
                 if rule is None or (rule == "phone" and shapes.is_measure(path)):
                     return value
                 return self._mask(rule, text, path, value)
-            if value < (_SMALL_CODE if verdict[0] == "code" else _SMALL):
+            if abs(value) < (_SMALL_CODE if verdict[0] == "code" else _SMALL):
                 return value
         if verdict[1] and not fits_shape(text, verdict[1]):
             return value

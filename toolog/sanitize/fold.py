@@ -59,32 +59,40 @@ TABLE = _table()
 FOREIGN_DIGITS = {start + value: str(value) for start in _DIGITS for value in range(10)}
 _NUMBER_TABLE = TABLE | _NUMBER_SIGNS | FOREIGN_DIGITS
 
-#: What is not ASCII is looked for first: translating all of a long text is slow.
-_WIDE = re.compile(r"[^\x00-\x7f]+")
+
+def _runs(table: dict[int, str]) -> re.Pattern[str]:
+    """Answer an expression that matches runs of what a table folds, and of a few characters more."""
+    wide = [code for code in table if code > 0xFFFF]  # (`re` asks for each of them in turn but for a range)
+    narrow = "".join(chr(code) for code in table if code <= 0xFFFF)
+    return re.compile(f"[{re.escape(narrow)}{chr(min(wide))}-{chr(max(wide))}]+")
+
+
 _FOLDS = TABLE | dict.fromkeys(range(0xD800, 0xE000), "?")
-
-
-def _fold_run(match: re.Match[str]) -> str:
-    return match.group().translate(_FOLDS)
-
-
-def _fold_number_run(match: re.Match[str]) -> str:
-    return match.group().translate(_NUMBER_TABLE)
+#: What is folded is looked for first: translating all of a long text is slow.
+_FOLDED = _runs(_FOLDS)
+_FOLDED_NUMBERS = _runs(_NUMBER_TABLE)
+#: So many different characters are replaced one by one: each is one pass in C.
+_FEW = 48
 
 
 def fold(text: str) -> str:
     """Answer `text` with look-alikes as ASCII and lone surrogates as `?`; the length never changes."""
-    if text.isascii():
-        return text
-    return _WIDE.sub(_fold_run, text)
+    return text if text.isascii() else _plain(text, _FOLDED, _FOLDS)
 
 
 def fold_numbers(text: str) -> str:
     """Fold like `fold`, and also what numbers are made of: dashes, blanks, brackets, the digits of all
     scripts."""
-    if text.isascii():
-        return text
-    return _WIDE.sub(_fold_number_run, text)
+    return text if text.isascii() else _plain(text, _FOLDED_NUMBERS, _NUMBER_TABLE)
+
+
+def _plain(text: str, runs: re.Pattern[str], table: dict[int, str]) -> str:
+    found = set("".join(runs.findall(text)))
+    if len(found) > _FEW:
+        return runs.sub(lambda run: run.group().translate(table), text)
+    for char in found:
+        text = text.replace(char, table.get(ord(char), char))
+    return text
 
 
 def byte_class(codes: Iterable[int]) -> str:

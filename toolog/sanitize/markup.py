@@ -12,12 +12,16 @@ from toolog.sanitize.words import Verdict
 
 Judge = Callable[[str], Verdict | None]
 
-_TAG = re.compile(r"<[A-Za-z][^<>]{0,4096}+>")
+#: A tag with an attribute that names and one that holds a value.
+_TAG = re.compile(
+    r"<(?=[^<>]{0,4096}?\s(?i:name|key|id|property|itemprop)\s{0,4}=)"
+    r"(?=[^<>]{0,4096}?\s(?i:value|content)\s{0,4}=)[A-Za-z][^<>]{0,4096}+>"
+)
 _ATTRIBUTE = re.compile(r"(?<=\s)([A-Za-z:-]{1,40}+)\s{0,4}=\s{0,4}(\\{0,8}[\"'])([^\"'<>]{0,4096}?)\2")
 _NAMES = frozenset(("name", "key", "id", "property", "itemprop"))
 _VALUES = frozenset(("value", "content"))
 _INSERT = re.compile(
-    r"\binto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\()", re.I
+    r"[iI](?<!\w.)(?i:nto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\())"
 )
 _ROW = re.compile(
     r"\(((?:[^()'\"]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\)){1,65536}+)\)\s{0,8},?\s{0,8}"

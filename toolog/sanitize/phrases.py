@@ -10,29 +10,38 @@ from toolog.sanitize.plausible import is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
-_USER = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =]?[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)")
+_USER = re.compile(r"-(?<!\S-)(?:u|-user|-proxy-user)[ =]?[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)")
 _SHORT = (
-    (re.compile(r"\bmysql(?:dump|admin|import)?\b[^\n]{0,200}?\s-p([^\s\"'-][^\s\"']{1,200}+)"), "mysql"),
-    (re.compile(r"\bsshpass\s{1,4}-p[ ]?[\"']?([^\s\"']{1,200}+)"), "sshpass"),
+    (
+        re.compile(r"mysql(?<!\wmysql)(?:dump|admin|import)?\b[^\n]{0,200}?\s-p([^\s\"'-][^\s\"']{1,200}+)"),
+        "mysql",
+    ),
+    (re.compile(r"sshpass(?<!\wsshpass)\s{1,4}-p[ ]?[\"']?([^\s\"']{1,200}+)"), "sshpass"),
     (
         re.compile(
-            r"\b(?:docker|podman)\s{1,4}login\b[^\n]{0,200}?\s-p[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"
+            r"(?:docker(?<!\wdocker)|podman(?<!\wpodman))\s{1,4}login\b"
+            r"[^\n]{0,200}?\s-p[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"
         ),
         " login",
     ),
-    (re.compile(r"\bredis-cli\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"), "redis-cli"),
+    (
+        re.compile(r"redis-cli(?<!\wredis-cli)\b[^\n]{0,200}?\s-a[ ]{1,4}[\"']?([^\s\"'-][^\s\"']{1,200}+)"),
+        "redis-cli",
+    ),
 )
 #: The lines of a `.netrc`, where only blanks stand between names and values.
 _NETRC = re.compile(
-    r"\b(?:machine\s{1,8}\S{1,255}|default)\s{1,8}login\s{1,8}\S{1,255}\s{1,8}(?:account\s{1,8}\S{1,255}\s{1,8})?"
+    r"(?:machine(?<!\wmachine)\s{1,8}\S{1,255}|default(?<!\wdefault))\s{1,8}login\s{1,8}\S{1,255}\s{1,8}(?:account\s{1,8}\S{1,255}\s{1,8})?"
     r"password\s{1,8}(\S{1,512}+)"
 )
 #: How servers of Redis and of mail are told a password.
 _TOLD = re.compile(
-    r"\b(?:(?:requirepass|masterauth)\s{1,4}|AUTH\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4})([^\s\"']{4,512}+)"
+    r"(?:requirepass(?<!\wrequirepass)\s{1,4}|masterauth(?<!\wmasterauth)\s{1,4}"
+    r"|AUTH(?<!\wAUTH)\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4})([^\s\"']{4,512}+)"
 )
 _SPOKEN = re.compile(
-    r"(?P<name>[密口][码碼令]|令牌|[密私][钥鑰]|[验校]证?码|驗證碼|手机号?码?|手機號?碼?|电话号?码?|卡号|身份证号?码?)"
+    r"(?P<name>[密口令私验校驗手电卡身](?:(?<=[密口])[码碼令]|(?<=令)牌|(?<=[密私])[钥鑰]|(?<=[验校])证?码|(?<=驗)證碼"
+    r"|(?<=手)机号?码?|(?<=手)機號?碼?|(?<=电)话号?码?|(?<=卡)号|(?<=身)份证号?码?))"
     r"(?:[是为為]|[:：])?[ ]?"
     r"(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
 )

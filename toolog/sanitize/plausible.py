@@ -44,7 +44,9 @@ _OWNERS = frozenset(
     " user ctx context obj options opts params data client secrets st app form session credentials creds auth"
     " props state".split()
 )
+_DIGIT = re.compile(r"\d")
 _LONGEST_REFERENCE = 256
+_DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
 
@@ -56,6 +58,11 @@ def is_mask(value: str) -> bool:
 def is_reference(value: str) -> bool:
     """Tell whether the value only says where the secret comes from: a variable, a template, a placeholder."""
     return len(value) <= _LONGEST_REFERENCE and _REFERENCE.fullmatch(value) is not None
+
+
+def says_nothing(word: str) -> bool:
+    """Tell whether a word behind a sensitive name only says how it is with the secret (`expired`, `null`)."""
+    return word.lower() in _STATUS
 
 
 def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[str], object]) -> bool:
@@ -76,11 +83,7 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
         if rest[:1] in ("(", "["):
             return False
         head, _, tail = value.rpartition(".")
-        if (
-            sensitive(tail)
-            and (head or tail.islower() or tail.isupper())
-            and not any(c.isdigit() for c in tail)
-        ):
+        if (head or tail.islower() or tail.isupper()) and not _DIGIT.search(tail) and sensitive(tail):
             return False
         if head and value.partition(".")[0] in _OWNERS:
             return False
@@ -95,7 +98,8 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
 
 
 def fits_shape(value: str, shape: str) -> bool:
-    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `mixed` or `credential`."""
+    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `mixed`, `credential` or
+    `no_path`."""
     digits = sum(char.isdigit() for char in value)
     if shape == "digits":
         return value.isdigit() and 3 < len(value) < 13
@@ -113,4 +117,6 @@ def fits_shape(value: str, shape: str) -> bool:
             and value.lower() not in _STATUS
             and not value.replace("_", "").replace("-", "").isalpha()
         )
+    if shape == "no_path":
+        return _DIRECTORY.fullmatch(value) is None
     return True

@@ -75,13 +75,26 @@ def _left(letters: str) -> str:
     """Allow what can stand before a string: the start, another character, an escape, or a MessagePack
     length."""
     return (
-        rf"(?:^|[^{letters}]|\\[nrtbf]|%[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
+        rf"(?:^|[^{letters}]|\\[nrtbf]|%(?:25)*[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
         rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
     )
 
 
 #: The keys of `{name, value}` items, and those of tables.
-NAME_KEYS = ("name", "key", "header", "field", "param", "parameter", "variable", "column", "Name", "Key", "k")
+NAME_KEYS = (
+    "name",
+    "key",
+    "header",
+    "field",
+    "param",
+    "parameter",
+    "variable",
+    "column",
+    "Name",
+    "Key",
+    "k",
+    "path",
+)
 COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
 VALUE_KEYS = ("value", "val", "content", "Value", "v")
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
@@ -257,7 +270,7 @@ _VALUES: dict[str, list[str]] = {
     "private_key": ["BEGIN [A-Z0-9 ]*PRIVATE KEY"],
     "jwt": [r"eyJ[A-Za-z0-9_-]{8}[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4}"],
     "vendor_key": _vendors(),
-    "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path in HOOKS) + ")"],
+    "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path, _ in HOOKS) + ")"],
     "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
     "email": [
         r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import re2
+from re2 import _re2
 
 from toolog.sanitize import checks
 from toolog.sanitize.vendors import HOOKS, VENDORS
@@ -23,6 +23,8 @@ Finder = Callable[[str], Iterator[Span]]
 
 
 _MEMORY = 32 << 20
+_LEAST_CAPITALS, _LEAST_DIFFERENT = 16, 8
+_ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 
 
 @cache
@@ -31,11 +33,12 @@ def _vendor_scan() -> Any:
     shapes = []
     for _, prefix, body, least, exact in VENDORS:
         shapes.append(f"{prefix}{body}{{{exact}}}" if exact else f"{prefix}{body}{{{least}}}{body}*")
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
+    options = _re2.RE2.Options()
+    options.encoding = _re2.RE2.Options.Encoding.LATIN1
+    options.never_capture = True
     options.max_mem = _MEMORY
     options.log_errors = False
-    return re2.compile(("(?:^|[^A-Za-z0-9_-])(" + "|".join(shapes) + ")").encode(), options)
+    return _re2.RE2(("(?:^|[^A-Za-z0-9_-])(?:" + "|".join(shapes) + ")").encode(), options)
 
 
 def forget() -> Any:
@@ -45,46 +48,68 @@ def forget() -> Any:
     return parted
 
 
-_HOOK = re.compile("(?:" + "|".join(path for _, path in HOOKS) + r")([A-Za-z0-9_./@:%=-]{8,}+)")
-_JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
+#: (What is optional is not given back: a number before a mask that stands there is no secret.)
+_HOOK = re.compile("|".join(f"{path.replace(')?', ')?+')}({body}{{8,}}+)" for _, path, body in HOOKS))
+# Each expression begins with a literal or a class, so that `re` looks for it in C; what may not stand before
+# is asked behind it.
+_JWT = re.compile(r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
 _PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PEM_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{0,5}")
 _PEM_BODY = re.compile(r"(?:\\+[nr]|\s){0,8}(?:[A-Za-z0-9+/=]{16}|[A-Z][\w-]{2,20}:|$|[A-Za-z0-9+/=]{0,15}$)")
-_BEARER = re.compile(r"(?<![A-Za-z0-9_])bearer(?:[ \t]|%20|\+)++([A-Za-z0-9._~+/=-]{8,}+)", re.I)
-_BASIC = re.compile(r"(?<![A-Za-z0-9_])basic[ \t]+([A-Za-z0-9+/]{8,}+={0,2})", re.I)
-_AT = re.compile(r"@|%(?:25){0,3}40")
-_LOCAL_BACKWARDS = re.compile(r"[A-Za-z0-9._%+'\u00c0-\u024f-]{1,64}+")
+_BEARER = re.compile(r"[Bb](?<![A-Za-z0-9_].)(?i:earer)(?:[ \t]|%20|\+)++([A-Za-z0-9._~+/=-]{8,}+)")
+_BASIC = re.compile(r"[Bb](?<![A-Za-z0-9_].)(?i:asic)[ \t]+([A-Za-z0-9+/]{8,}+={0,2})")
+_LOCAL = r"A-Za-z0-9._%+'\u00c0-\u024f-"
+_LOCAL_BACKWARDS = re.compile(f"[{_LOCAL}]{{1,64}}+")
 _URL_USER = re.compile(r"[^\s/?#\"'<>@]*+")
-_DOMAIN = re.compile(r"(?:[A-Za-z0-9\u00c0-\u024f-]{1,63}+\.){1,10}([A-Za-z]{2,24})(?![A-Za-z0-9])")
-_FOREIGN_DOMAIN = re.compile(
-    r"[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9])"
+#: The sign of an address, and the domain behind it.
+_AT = re.compile(
+    rf"(?:@(?<=[{_LOCAL}]@)|%(?<=[{_LOCAL}]%)(?:25){{0,3}}40)"
+    r"(?:(?:[A-Za-z0-9\u00c0-\u024f-]{1,63}+\.){1,10}(?P<tld>[A-Za-z]{2,24})(?![A-Za-z0-9])"
+    r"|[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9]))"
 )
 _NOT_TLD = frozenset(
     "png jpg jpeg gif svg webp bmp ico css js mjs json html htm txt yaml yml xml csv tsx jsx map".split()
 )
-_CN_MOBILE = re.compile(
-    r"(?<![0-9A-Za-z_])(?:(?:\+|00)?86[ -]?)?1[3-9][0-9]([ -]?)[0-9]{4}\1[0-9]{4}(?![0-9A-Za-z_])"
-)
-_PLUS = re.compile(r"(?<![0-9A-Za-z_+])\+(?=[1-9(])")
+#: Where enough digits stand close together for any number that is looked for.
+_NUMBERS = re.compile(r"[0-9+(](?:[ ()./+-]{0,4}+[0-9]){8,}+")
+_CN_MOBILE = re.compile(r"1[3-9][0-9]([ -]?)[0-9]{4}\1[0-9]{4}(?![0-9A-Za-z_])")
+_CN_CODE = re.compile(r"(\+|00|)86[ -]?$")
+_PLUS = re.compile(r"\+(?<![0-9A-Za-z_+]\+)(?=\(?[1-9](?:[ .\-/()]{0,6}[0-9]){8})")
 _PLUS_DIGITS = re.compile(r"[ .\-/]{0,2}\(?([0-9]++)\)?")
 _TRUNK = re.compile(r" ?\(0\)(?=[ 0-9])")
 _NANP = re.compile(
-    r"(?<![0-9A-Za-z_+])(?:1[ .-])?"
-    r"(?:\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-]|[2-9][0-9]{2}([ .-])[2-9][0-9]{2}\1)"
+    r"[(2-9](?:(?<=\()[2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-]|(?<!\()[0-9]{2}([ .-])[2-9][0-9]{2}\1)"
     r"[0-9]{4}(?![0-9A-Za-z_])"
 )
-_RESIDENT = re.compile(r"(?<![0-9A-Za-z_])[1-9][0-9]{5}([ -]?)[0-9]{8}\1[0-9]{3}[0-9Xx](?![0-9A-Za-z_])")
+_NANP_CODE = re.compile(r"()1[ .-]$")
+_RESIDENT = re.compile(r"[1-9](?<![0-9A-Za-z_].)[0-9]{5}([ -]?)[0-9]{8}\1[0-9]{3}[0-9Xx](?![0-9A-Za-z_])")
 _CARD = re.compile(
-    r"(?<![0-9A-Za-z_])(?:[0-9]{14,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,3})?"
-    r"|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z_])"
+    r"[0-9](?<![0-9A-Za-z_].)(?:[0-9]{13,18}|[0-9]{3}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,3})?"
+    r"|[0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z_])"
 )
-_SSN = re.compile(r"(?<![0-9A-Za-z_])([0-9]{3})-([0-9]{2})-([0-9]{4})(?![0-9A-Za-z_])")
+_SSN = re.compile(r"([0-9](?<![0-9A-Za-z_].)[0-9]{2})-([0-9]{2})-([0-9]{4})(?![0-9A-Za-z_])")
 _IBAN = re.compile(
-    r"(?<![0-9A-Za-z_])(?:"
-    + "|".join(checks.IBAN_COUNTRIES)
+    "(?:"
+    + "|".join(rf"{code[0]}(?<![0-9A-Za-z_].){code[1]}" for code in checks.IBAN_COUNTRIES)
     + r")[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
     r"(?![0-9A-Za-z_])"
 )
+
+
+def _numbers(expression: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of an expression for numbers, which is asked only where there are enough digits."""
+    for run in _NUMBERS.finditer(text):
+        yield from expression.finditer(text, run.start(), run.end() + 2)
+
+
+def _with_code(code: re.Pattern[str], text: str, at: int, not_behind: str) -> int:
+    """Answer where a number begins when its calling code is part of it; -1 when it is part of a word."""
+    found = code.search(text, max(0, at - 6), at)
+    for begin in (found.start(), found.end(1), at) if found else (at,):
+        before = text[begin - 1] if begin else " "
+        if not (before.isascii() and before.isalnum()) and before not in not_behind:
+            return begin
+    return -1
 
 
 def _alone(text: str, start: int, end: int) -> bool:
@@ -104,10 +129,13 @@ def _alone(text: str, start: int, end: int) -> bool:
 
 
 def _random(text: str) -> bool:
-    """Tell whether a token looks made by a machine: a digit in it, or capitals among small letters."""
-    return any(char.isdigit() for char in text) or (
-        not text.islower() and not text.isupper() and text[1:] != text[1:].lower()
-    )
+    """Tell whether a token looks made by a machine: a digit in it, capitals among small letters, or many
+    different capitals without a gap."""
+    if any(char.isdigit() for char in text):
+        return True
+    if text.isupper():  # capitals alone: no words so long, and no bases of DNA
+        return len(text) >= _LEAST_CAPITALS and text.isalpha() and len(set(text)) >= _LEAST_DIFFERENT
+    return not text.islower() and text[1:] != text[1:].lower()
 
 
 def find_private_keys(text: str) -> Iterator[Span]:
@@ -139,8 +167,14 @@ def find_jwts(text: str) -> Iterator[Span]:
 def find_vendor_keys(text: str) -> Iterator[Span]:
     """Find keys that carry a vendor's prefix, and the secret part of web hook addresses."""
     view = text.encode("ascii", "replace")
-    for match in _vendor_scan().finditer(view):
-        start, end = match.span(1)
+    match, size = _vendor_scan().Match, len(view)
+    end = 0
+    while True:
+        [(start, end)] = match(_ANYWHERE, view, end, size)
+        if start < 0:
+            return
+        first = text[start]  # the character before the key, but for one that begins the text
+        start += 0 if first.isascii() and first.isalnum() else 1
         key = text[start:end].rstrip(".-") if text[start:end][-1] in ".-" else text[start:end]
         end = start + len(key)
         after = text[end : end + 1]
@@ -151,10 +185,10 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
 def find_web_hooks(text: str) -> Iterator[Span]:
     """Find the secret part of web hook addresses."""
     for match in _HOOK.finditer(text):
-        end = match.end(1)
+        start, end = match.span(match.lastindex or 0)
         while text[end - 1] in ".:":
             end -= 1
-        yield match.start(1), end, "web_hook"
+        yield start, end, "web_hook"
 
 
 def find_credentials(text: str) -> Iterator[Span]:
@@ -183,40 +217,37 @@ def find_emails(text: str) -> Iterator[Span]:
     done = 0
     for at in _AT.finditer(text):
         local = _LOCAL_BACKWARDS.match(text[max(done, at.start() - 64) : at.start()][::-1])
-        if local is None:
-            continue
-        domain = _DOMAIN.match(text, at.end(), at.end() + 255) or _FOREIGN_DOMAIN.match(
-            text, at.end(), at.end() + 255
-        )
-        if domain is None or (domain.lastindex and domain.group(1).lower() in _NOT_TLD):
+        if local is None or (at.group("tld") or "").lower() in _NOT_TLD:
             continue
         begin = at.start() - local.end()
         start = begin + len(text[begin : at.start()]) - len(text[begin : at.start()].lstrip(".'%"))
         name = text[start : at.start()]
         head = text.rfind("://", max(0, start - 256), start)
-        if not name or (at.group() == "@" and head >= 0 and _URL_USER.fullmatch(text, head + 3, start)):
+        if not name or (text[at.start()] == "@" and head >= 0 and _URL_USER.fullmatch(text, head + 3, start)):
             continue
         if name == "git":
             continue
-        yield start, domain.end(), "email"
-        done = domain.end()
+        yield start, at.end(), "email"
+        done = at.end()
 
 
 def find_phones(text: str) -> Iterator[Span]:
     """Find Chinese mobiles, numbers with a country code, and North American numbers with separators."""
-    for match in _CN_MOBILE.finditer(text):
-        if _alone(text, match.start(), match.end()):
-            yield match.start(), match.end(), "phone"
+    for match in _numbers(_CN_MOBILE, text):
+        start = _with_code(_CN_CODE, text, match.start(), "_")
+        if start >= 0 and _alone(text, start, match.end()):
+            yield start, match.end(), "phone"
     for plus in _PLUS.finditer(text):
         end = _international(text, plus.end())
         if end:
             yield plus.start(), end, "phone"
-    for match in _NANP.finditer(text):
+    for match in _numbers(_NANP, text):
+        start = _with_code(_NANP_CODE, text, match.start(), "_+")
         spaced = match.group(1) == " "
-        if _alone(text, match.start(), match.end()) and not (
-            spaced and _in_row(text, match.start(), match.end())
-        ):
-            yield match.start(), match.end(), "phone"
+        if start < 0 or not _alone(text, start, match.end()):
+            continue
+        if not (spaced and _in_row(text, start, match.end())):
+            yield start, match.end(), "phone"
 
 
 def _in_row(text: str, start: int, end: int) -> bool:
@@ -251,7 +282,7 @@ def _international(text: str, at: int) -> int:
 
 def find_resident_ids(text: str) -> Iterator[Span]:
     """Find Chinese resident ids."""
-    for match in _RESIDENT.finditer(text):
+    for match in _numbers(_RESIDENT, text):
         compact = match.group().replace(" ", "").replace("-", "")
         if checks.is_resident_id(compact) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "id_number"
@@ -259,7 +290,7 @@ def find_resident_ids(text: str) -> Iterator[Span]:
 
 def find_cards(text: str) -> Iterator[Span]:
     """Find payment cards and bank accounts (IBAN)."""
-    for match in _CARD.finditer(text):
+    for match in _numbers(_CARD, text):
         digits = match.group().replace(" ", "").replace("-", "")
         if checks.is_card(digits) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "card"
@@ -276,7 +307,7 @@ def find_ibans(text: str) -> Iterator[Span]:
 
 def find_ssns(text: str) -> Iterator[Span]:
     """Find US social security numbers."""
-    for match in _SSN.finditer(text):
+    for match in _numbers(_SSN, text):
         if checks.is_ssn(*match.groups()) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "ssn"
 

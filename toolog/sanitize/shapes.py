@@ -84,6 +84,8 @@ def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] |
     for name_key in NAME_KEYS:
         name = value.get(name_key)
         if isinstance(name, str):
+            if name_key == "path":  # of a JSON Patch (RFC 6902), whose last part is the name
+                name = name.rpartition("/")[2] if "op" in value and name[:1] == "/" else ""
             verdict = policy.words.judge(name)
             if verdict is not None and not is_safe_key(name, policy):
                 return {key: verdict for key in VALUE_KEYS if key in value} or None

@@ -7,7 +7,7 @@ read as one: its head is judged by the key predicate, and then the same places o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
@@ -23,50 +23,57 @@ _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\
 _WORD = r"[^\W\d][\w.$-]{0,60}"
 _NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
 _FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
+#: A cell with something in it, which may be the value beside a name.
+_BESIDE = re.compile(r"\|[ \t\"'`*]*+[^\s|]")
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
 
 
-def find_tables(text: str, judge: Judge) -> Iterator[Span]:
+def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span]:
     """Find the values below sensitive column names, and those beside a sensitive name in a row.
 
     :param judge: the key predicate.
+    :param places: where words of the vocabulary stand, in order; only their lines are read, and rows below.
     """
-    lines = [match.span() for match in _lines(text)]
-    at = 0
-    while at < len(lines):
-        start, end = lines[at]
+    done = 0
+    for at in places:
+        if at < done:
+            continue
+        start = max(text.rfind("\n", done, at), text.rfind("\r", done, at), done - 1) + 1
+        end = _line(text, at)
+        done = end
         sign = _sign(text, start, end)
-        if sign and at + 1 < len(lines):
+        if not sign:
+            continue
+        below = _next(text, end)
+        if below <= len(text) and (sign != "|" or _RULE.fullmatch(text, below, _line(text, below))):
             marks = _head(text, start, end, sign, judge)
-            if marks and (sign != "|" or _RULE.fullmatch(text, *lines[at + 1])):
-                last = at + (1 if sign == "|" else 0)
-                for row in range(last + 1, len(lines)):
-                    cells = _cells(text, *lines[row], sign)
+            if marks:
+                done = _line(text, below) if sign == "|" else end
+                while (below := _next(text, done)) <= len(text):
+                    stop = _line(text, below)
+                    cells = _cells(text, below, stop, sign)
                     if len(cells) != len(marks):
                         break
-                    last = row
+                    done = stop
                     for (low, high), mark in zip(cells, marks, strict=True):
                         if mark is not None and _shows(text[low:high], mark):
                             yield low, high, mark[0]
-                at = last + 1
                 continue
-        if sign == "|":
+        if sign == "|" and _BESIDE.search(text, at + 1, end):
             yield from _row(text, start, end, judge)
-        at += 1
 
 
-def _lines(text: str) -> Iterator[re.Match[str]]:
-    at = 0
-    while at <= len(text):
-        line = _LINE.match(text, at)
-        assert line is not None
-        yield line
-        gap = _BREAK.match(text, line.end())
-        if gap is None:
-            return
-        at = gap.end()
+def _line(text: str, at: int) -> int:
+    """Answer where the line ends that a place stands in."""
+    return _LINE.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _next(text: str, end: int) -> int:
+    """Answer where the line behind a line's end begins; beyond the text when there is none."""
+    gap = _BREAK.match(text, end)
+    return gap.end() if gap else len(text) + 1
 
 
 def _sign(text: str, start: int, end: int) -> str:
@@ -97,15 +104,17 @@ def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
         return []
     cells = []
     at = start
-    while at <= end:
-        if text.startswith('"', at) and sign != "|":
-            close = text.find('"', at + 1, end)
+    if sign == "|" or text.find('"', start, end) < 0:
+        for part in text[start:end].split(sign):
+            cells.append((at, at + len(part)))
+            at += len(part) + 1
+    else:
+        while at <= end:
+            close = text.find('"', at + 1, end) if text.startswith('"', at) else -1
             stop = text.find(sign, close if close > 0 else at, end)
-        else:
-            stop = text.find(sign, at, end)
-        stop = end if stop < 0 else stop
-        cells.append((at, stop))
-        at = stop + 1
+            stop = end if stop < 0 else stop
+            cells.append((at, stop))
+            at = stop + 1
     if sign == "|":  # the signs at both ends are no cells
         cells = [cell for place, cell in enumerate(cells)
                  if 0 < place < len(cells) - 1 or text[slice(*cell)].strip()]  # fmt: skip

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 from toolog.sanitize.assigned import ASSIGNED, Values
 from toolog.sanitize.candidates import Candidates, candidates
-from toolog.sanitize.fold import MARKS
 from toolog.sanitize.markup import find_inserts, find_tags
 from toolog.sanitize.phrases import find_program_passwords, find_spoken
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
@@ -22,13 +22,6 @@ from toolog.sanitize.tables import find_tables
 from toolog.sanitize.urls import find_encoded_pairs, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
-_RUN_BACKWARDS = re.compile(rf"[\w.$\[\]{MARKS}-]{{1,101}}+")
-_RUN = re.compile(rf"[\w.$\[\]{MARKS}-]{{0,101}}+")
-_NAME = re.compile(rf"[^\W\d][\w.$\[\]{MARKS}-]{{0,100}}+")
-#: What can follow a name whose value is shown; checked first because it is cheap.
-_BEHIND_NAMES = frozenset("\"'`*\\ \t\n=:：>是为為")
-#: What ends a name: asked first, because most names end with the word.
-_NO_NAME = frozenset("\"'`* \n=:：>")
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
@@ -61,7 +54,17 @@ class NamedText:
     def __init__(self, words: KeyWords) -> None:
         self._words = words
         self._judge = words.judge
-        self._candidates: Candidates | None = None
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        """Second words of labels of two (`API key: ...`), and what SQL says before a password."""
+        words = self._words
+        ends = {word[at:] for word in words.strong for at in range(1, len(word))}
+        return frozenset(ends | {second for _, second in words.pairs} | {"identified"})
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        return candidates(self._words)
 
     def finders(self, text: str, most: int) -> Iterator[Iterator[Span]]:
         """Yield the searches for values behind sensitive names in folded text; each in the order of the text.
@@ -71,24 +74,26 @@ class NamedText:
         :param most: how many finds of each are asked for at most.
         """
         judge = self._judge
-        yield find_url_users(text)
+        names, cells = self._candidates.places(text)
+        users = list(islice(find_url_users(text), most))
+        yield iter(users)
         yield find_encoded_pairs(text, judge)
-        parameters = list(islice(find_parameters(text, judge), most))
+        parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
-        yield self._assigned(text, {span[0] for span in parameters})
+        yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
         if "\n" in text or "|" in text:
-            yield find_tables(text, judge)
+            yield find_tables(text, judge, cells)
         yield find_tags(text, judge)
         yield find_inserts(text, judge)
         yield from find_program_passwords(text)
         if not text.isascii():
             yield find_spoken(text, judge)
 
-    def _assigned(self, text: str, taken: set[int]) -> Iterator[Span]:
+    def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: set[int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one."""
         values = Values(text, self._judge)
         done = 0
-        for start, end in self._names(text):
+        for start, end in names:
             if start < done:
                 continue
             found = self._at_name(text, start, end, values)
@@ -97,38 +102,11 @@ class NamedText:
                 if found[0] not in taken:
                     yield found
 
-    def _names(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where names stand that hold a word of the vocabulary, in order, each once."""
-        if self._candidates is None:
-            self._candidates = candidates(self._words)
-        last = -1
-        for at in self._candidates.find(text):
-            if at < last:
-                continue
-            behind = text[at : at + 1]
-            stop = at
-            if behind not in _NO_NAME:
-                stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
-                behind = text[stop : stop + 1]
-            if behind not in _BEHIND_NAMES:
-                continue
-            before = text[max(0, at - 102) : at]
-            # A line's end can follow only the name of an element of markup.
-            if behind == "\n" and "<" not in before and ":" not in before:
-                continue
-            run = _RUN_BACKWARDS.match(before[::-1])
-            start = at - (run.end() if run else 0)
-            while start < at and not (text[start].isalpha() or text[start] == "_"):
-                start += 1
-            name = _NAME.match(text, start)
-            if name is not None and name.end() >= at:
-                last = name.end()
-                if last == stop:
-                    yield start, last
-
     def _at_name(self, text: str, start: int, end: int, values: Values) -> Span | None:
         name = text[start:end]
         verdict = self._judge(name)
+        if verdict is None and name.lower() not in self._labels:
+            return None
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):

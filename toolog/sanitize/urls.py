@@ -4,16 +4,18 @@ percent-encoded."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
+Hold = Callable[[Iterable[str]], set[str]]
+
 _URL_USER = re.compile(r"://(\[MASKED:[^\]\s]{1,60}\]|[^\s/?#\"'<>@:\\]*+)(?::([^\s/?#\"'<>`\\]++)|(?=@))")
 _QUERY = re.compile(
-    r"(?:[?&#;]|%(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
+    r"[?&#;%](?:(?<!%)|(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}+(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
     r"(?:=|%(?:25){0,3}3[Dd])"
 )  # fmt: skip
 _QUERY_VALUE = r"(?:[^&#\s\"'<>;`\\%]|%(?!(?:25){0,3}(?:26|23)))"
@@ -26,6 +28,7 @@ _ENCODED_PAIR = re.compile(
 )
 _LONGEST = 4096
 _LEAST_TOKEN = 20
+_SIGNATURE = re.compile("sig|hmac|sid", re.I)
 _QUERY_NAMES = {"sig": "signature", "signature": "signature", "hmac": "signature", "sid": "cookie"}
 
 
@@ -57,23 +60,22 @@ def find_encoded_pairs(text: str, judge: Callable[[str], Verdict | None]) -> Ite
             yield *match.span("value"), verdict[0]
 
 
-def find_parameters(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
+def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hold) -> Iterator[Span]:
     """Find the values of sensitive query and fragment parameters.
 
     :param judge: the key predicate.
+    :param hold: answers which of many names hold a word of the vocabulary.
     """
     if "=" not in text and "%" not in text:
+        return
+    verdicts = _verdicts(set(_QUERY.findall(text)), judge, hold)
+    if not verdicts:
         return
     done = 0
     for match in _QUERY.finditer(text):
         if match.start() < done:
             continue
-        name = match.group("name")
-        for _ in range(4):
-            if "%" not in name:
-                break
-            name = unquote(name)
-        verdict = judge(name) or _query_rule(name)
+        verdict = verdicts.get(match.group("name"))
         found = _QUERY_HEAD.match(text, match.end()) if verdict else None
         if verdict is None or found is None or not _shows(found.group(), verdict):
             continue
@@ -85,6 +87,22 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None]) -> Iterat
         if end > start:
             yield start, end, verdict[0]
             done = end
+
+
+def _verdicts(names: set[str], judge: Callable[[str], Verdict | None], hold: Hold) -> dict[str, Verdict]:
+    """Answer the verdicts on the sensitive ones of some names, as they are written in addresses."""
+    plain = {}
+    for name in names:
+        decoded = name
+        for _ in range(4):
+            if "%" not in decoded:
+                break
+            decoded = unquote(decoded)
+        plain[name] = decoded
+    suspects = hold(plain.values())
+    suspects |= {name for name in plain.values() if _SIGNATURE.search(name)}
+    made = ((name, judge(shown) or _query_rule(shown)) for name, shown in plain.items() if shown in suspects)
+    return {name: verdict for name, verdict in made if verdict is not None}
 
 
 def _shows(value: str, verdict: Verdict) -> bool:

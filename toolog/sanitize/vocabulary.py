@@ -153,6 +153,9 @@ SHAPED: dict[str, tuple[str, str]] = {
     "手机号": ("phone", "number"),
 }
 
+#: Names that, standing alone, ask for a value of the right look: `PWD` is the working directory, too.
+WHOLE: dict[str, str] = {"pwd": "no_path"}
+
 #: Last words that say that the value is about the secret, not the secret.
 TAILS = frozenset(
     """count counts type types id ids url urls uri link links expiry expires expire expiration expired exp ttl

@@ -139,7 +139,7 @@ class KeyWords:
                 self.strong.get(word) or self._suffix(word) or self._foreign_rule(word, at == len(words) - 1)
             )
             if rule and not (at and (words[at - 1], word) in vocab.HARMLESS_PAIRS):
-                return Verdict((rule, ""))
+                return Verdict((rule, vocab.WHOLE.get(word, "") if len(words) == 1 else ""))
         last = self.shaped.get(words[-1])
         return Verdict(last) if last else None
 

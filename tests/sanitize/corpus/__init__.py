@@ -1,20 +1,23 @@
 """Labelled cases of our own: what must be hidden, and clean look-alikes that must not be touched.
 
-Each module was written apart from the rules, scored once as it was, and only then were whole kinds
-mended. A case
-has `id`, `kind` (positive or negative), `why`, `input`, `expect` (`<MASK>` for any mask) and `hide`.
+Each module was written apart from the rules (the last two by somebody who did not know them), scored once
+as it was, and only then were whole kinds mended. A case has `id`, `kind` (positive or negative), `why`,
+`input`, `expect` (`<MASK>` for any mask) and `hide`.
 """
 
 from typing import Any
 
-from . import first, making, second, third
+from . import fifth, first, fourth, making, second, third
 
 __all__ = ["cases", "making", "negatives", "positives"]
 
 
+_SETS = (first, second, third, fourth, fifth)
+
+
 def cases() -> list[dict[str, Any]]:
     """Return the cases of all sets."""
-    return [*first.cases(), *second.cases(), *third.cases()]
+    return [case for one in _SETS for case in one.cases()]
 
 
 def positives() -> list[dict[str, Any]]:
