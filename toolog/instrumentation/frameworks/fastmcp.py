@@ -61,7 +61,7 @@ ADAPTER = Adapter(
     distribution="fastmcp-slim",
     packages=("fastmcp",),
     family="mcp",
-    minimum="3.4",
+    minimum="3.4.3",
     tested="4.2.3",
     entries=(
         *mcp.ADAPTER.entries,

@@ -65,7 +65,7 @@ ADAPTER = Adapter(
     name="llm",
     distribution="llm",
     packages=("llm",),
-    minimum="0.27",
+    minimum="0.32",
     tested="0.36",
     entries=(
         Entry(place=f"{_MODELS}:_implementation_arguments", read=_note_request),

@@ -136,5 +136,6 @@ ADAPTER = Adapter(
     "arguments. Refused arguments and unknown tools as rejected; a tool's time limit as a "
     "timeout.",
     not_recorded="Requests to models; output tools and output functions. A tool that asks for approval or "
-    "is deferred is recorded as the exception that it raises for that.",
+    "is deferred is recorded as the exception that it raises for that. Up to 2.62 a toolset that is pointed "
+    "at behind a prefix is recorded under the name without it.",
 )

@@ -107,7 +107,7 @@ ADAPTER = Adapter(
     name="smolagents",
     distribution="smolagents",
     packages=("smolagents",),
-    minimum="1.20",
+    minimum="1.23",
     tested="1.26.0",
     entries=(
         Entry(place=f"{_AGENTS}:ToolCallingAgent.process_tool_calls", read=_note_requests),
