@@ -144,7 +144,7 @@ class NoRows(Walk):
 @settings(max_examples=300, deadline=None)
 @given(tables, st.integers(0, 30), st.integers(1, 5), st.integers(1, 4))
 def test_rows_are_walked_as_any_dict(value: Any, nodes: int, items: int, nesting: int) -> None:
-    """A row of scalars that is copied where it stands leaves the same as its turn in the queue, room or not."""
+    """A row of scalars that is copied where it stands leaves the same as one that waits, room or not."""
     found = []
     for kind in (Walk, NoRows):
         walk = kind(Limits(max_bytes=2000, max_items=items, max_nesting=nesting))
