@@ -39,6 +39,19 @@ class AsyncSink(OwnSink):
         pass
 
 
+class BreakingSink(OwnSink):
+    """Finds in its own way that its options are wrong."""
+
+    def __init__(self) -> None:
+        raise ValueError("the line to the moon is down")
+
+
+class NamelessSink(OwnSink):
+    """Cannot be given a name."""
+
+    name = property(lambda self: "")
+
+
 class NoSink:
     """Has none of a sink's methods."""
 
@@ -87,6 +100,9 @@ def test_an_entry_point_of_another_package_is_found(monkeypatch: pytest.MonkeyPa
         ({"type": "sqlite", "path": 7}, "path of sink 'x' is a path, not 7"),
         ({"type": "sqlite", "path": "a\0.db"}, "path of sink 'x' is a path"),
         ({"type": "memory", "timeout": 0}, "timeout of sink 'x' is more than 0"),
+        ({"type": f"{__name__}:BreakingSink"}, "could not be made from its options: the line to the moon"),
+        ({"type": f"{__name__}:NamelessSink"}, "could not be made"),
+        ({"type": "..relative:Sink"}, "could not be imported"),
         ({"type": f"{__name__}:AsyncSink"}, r"write\(\) .* is a coroutine function"),
         ({"type": "file", "path": "p", "format": "xml"}, "'jsonl' or 'msgpack'"),
         ({"type": "file", "path": "p", "max_files": -1}, "max_files"),

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolog.errors import ConfigError, NotInstalled, nearest, shown, unknown_key
+from toolog.errors import ConfigError, NotInstalled, ToologError, nearest, shown, unknown_key
 from toolog.sinks.base import (
     COMMON_OPTIONS,
     Answer,
@@ -94,10 +94,12 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
         own["name"] = name
     try:
         sink = factory(**own)
-    except TypeError as error:
+        if not getattr(sink, "name", ""):
+            sink.name = name
+    except ToologError:
+        raise
+    except Exception as error:  # of anybody's class
         raise ConfigError(f"sink {name!r} ({kind}) could not be made from its options: {error}") from error
-    if not getattr(sink, "name", ""):
-        sink.name = name
     if not isinstance(sink, Sink):
         raise ConfigError(f"sink {name!r}: {kind} has no connect(), write(batch) and close()")
     _refuse_coroutines(name, kind, sink)
@@ -132,7 +134,7 @@ def _find(name: str, kind: str) -> Any:
     if ":" in kind:
         try:
             return _load(kind)
-        except (ImportError, AttributeError, ValueError) as error:
+        except Exception as error:  # whatever a module does when it is imported
             wrong = NotInstalled if isinstance(error, ModuleNotFoundError) else ConfigError
             raise wrong(
                 f"type of sink {name!r}: {kind!r} could not be imported: {error}{_hint(kind, error)}"
@@ -141,7 +143,7 @@ def _find(name: str, kind: str) -> Any:
         if point.name == kind:
             try:
                 return point.load()
-            except (ImportError, AttributeError) as error:
+            except Exception as error:
                 raise ConfigError(
                     f"type of sink {name!r}: the entry point {kind!r} is broken: {error}"
                 ) from error
