@@ -120,6 +120,13 @@ def test_doctor_tells_what_would_be_wrapped(program: Shell) -> None:
     assert told["versions"]["text"].startswith("toolog ")
 
 
+def test_doctor_finds_what_lies_in_the_working_directory(program: Shell) -> None:
+    """A module beside the program is found as the program finds it, without PYTHONPATH."""
+    done = program("doctor", "shoptools", "--json")
+    assert done.code == 0, done.out
+    assert "find" in {row["subject"]: row for row in done.rows}["shoptools"]["text"]
+
+
 def test_doctor_finds_problems(program: Shell) -> None:
     """A wrong name, a level that hides successes and a wrong key are problems, with exit code 1."""
     done = program("doctor", "shoptoolz", "--json", TOOLOG_LEVEL="ERROR")

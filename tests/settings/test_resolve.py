@@ -134,6 +134,8 @@ def test_environment_variables_are_told_apart() -> None:
         ({"ship": None}, ["ship in here", "needs a value"]),
         ({"sinks": ["store"]}, ["sinks in here", "table"]),
         ({"spool": {"path": ""}}, ["path"]),
+        ({"spool": {"path": "a\0b"}}, ["spool.path in here is a path"]),
+        ({"spool": {"path": "a\ud800b"}}, ["spool.path in here is a path"]),
     ],
 )
 def test_wrong_argument_is_told_with_its_place_and_the_nearest_right_one(
@@ -151,6 +153,40 @@ def test_wrong_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("TOOLOG_QUEUE_MAX_RECORDS", "many")
     with pytest.raises(ConfigError, match="environment variable TOOLOG_QUEUE_MAX_RECORDS"):
         handler()
+
+
+def test_environment_variable_nested_without_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON or TOML that no parser can follow is a ConfigError, and no RecursionError."""
+    monkeypatch.setenv("TOOLOG_SINKS", "[" * 100_000)
+    with pytest.raises(ConfigError, match="environment variable TOOLOG_SINKS is not readable"):
+        handler()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[tool]\ntoolog = 5\n", "is a table of options, not a number"),
+        ("[[tool.toolog]]\nprofile = 'dev'\n", "is a table of options, not a list"),
+        ("x = " + "[" * 20_000, "is not readable as TOML"),
+    ],
+)
+def test_pyproject_of_the_wrong_form_is_told(nowhere: Path, text: str, told: str) -> None:
+    """What stands where [tool.toolog] belongs and is no table is an error, and is not passed over."""
+    (nowhere / "pyproject.toml").write_text(text)
+    with pytest.raises(ConfigError, match=told):
+        handler()
+
+
+def test_pyproject_whose_tool_is_no_table_says_nothing_of_us(nowhere: Path) -> None:
+    """A `tool` that is no table is somebody else's mistake."""
+    (nowhere / "pyproject.toml").write_text("tool = 5\n")
+    assert read_project() == (f"[tool.toolog] of {nowhere / 'pyproject.toml'}", {})
+
+
+def test_list_of_names_says_what_is_none() -> None:
+    """What is wrong in a list is told by its kind."""
+    with pytest.raises(ConfigError, match="repr_types in here is a list of names; a number is none"):
+        resolve(("capture",), {"repr_types": ["decimal.*", 5]}, where="here")
 
 
 def test_misspelt_environment_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

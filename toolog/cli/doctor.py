@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -35,8 +36,8 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
     """Check the configuration, and tell what `toolog.instrument(NAME)` would and would not wrap, and why.
 
     NAMEs are modules, classes or functions by their dotted names; left out, those that the configuration says
-    `toolog run` instruments. They are imported for it. Inside a running program, ask
-    `toolog.instrumentation.doctor.diagnose()`. The exit code is 1 when there is a problem.
+    `toolog run` instruments. They are imported for it, also from the working directory. Inside a running
+    program, ask `toolog.instrumentation.doctor.diagnose()`. The exit code is 1 when there is a problem.
 
     \b
     Example:
@@ -47,6 +48,8 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
     if targets:
         from toolog.instrumentation.doctor import diagnose
 
+        if not sys.flags.safe_path and "" not in sys.path:  # what a program here would import, is found
+            sys.path.insert(0, "")
         # That nothing has a handler yet is true of this process only, which runs no tools.
         found += [one for one in diagnose(*targets, load=True).findings if one.cause != "no handler"]
     if as_json:

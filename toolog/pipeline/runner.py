@@ -302,7 +302,7 @@ class SinkRunner(Loop):
         if self.stopping or self._is_done():
             raise Stopped
         part = batch.open[0]
-        most = (None if pace is None else pace.take) or len(part)
+        most = max(1, (None if pace is None else pace.take) or len(part))  # a pace may be anybody's
         if self.breaker.is_open:
             if not hasattr(self._sink, "plan"):
                 most = min(most, PROBE)
@@ -321,7 +321,7 @@ class SinkRunner(Loop):
         try:
             records = [batch.records[index] for index in part]
             self._plan(records)
-            answer = read_answer(self._sink.write(records))
+            answer = read_answer(self._sink.write(records), records)
             breathe()
         except SinkUnavailable as error:
             self._watch.end()

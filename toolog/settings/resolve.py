@@ -19,7 +19,7 @@ from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
 from toolog.settings import CaptureSettings, capture
 from toolog.settings.files import VARIABLE, read_config
 from toolog.settings.table import TABLE, Parameter, section
-from toolog.units import parse_duration, parse_size
+from toolog.units import parse_duration, parse_path, parse_size
 
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off"}
@@ -141,9 +141,13 @@ def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
         for folder in (directory, *directory.parents):
             file = folder / "pyproject.toml"
             if file.is_file():
-                table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("toolog", {})
-                return f"[tool.toolog] of {file}", table if isinstance(table, Mapping) else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+                tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+                table = tool.get("toolog", {}) if isinstance(tool, Mapping) else {}
+                where = f"[tool.toolog] of {file}"
+                if not isinstance(table, Mapping):
+                    raise ConfigError(f"{where} is a table of options, not {kind_of(table)}")
+                return where, table
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file} is not readable as TOML: {error}") from error
     except OSError:  # the directory is gone, or may not be read: then nothing is configured there
         pass
@@ -200,7 +204,7 @@ def _parse(parameter: Parameter, text: str) -> Any:
     if parameter.kind in ("table", "levels", "strings") or (parameter.kind == "durability" and "{" in text):
         try:
             return json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(
                 f"environment variable {parameter.env} is not readable as JSON: {error}"
             ) from error
@@ -306,16 +310,15 @@ def _key(parameter: Parameter, value: Any, where: str) -> str:
     raise ConfigError(f"{where} is a text of at least 8 characters, which is not shown here")
 
 
-def _path(parameter: Parameter, value: Any, where: str) -> str:
-    if isinstance(value, (str, os.PathLike)) and os.fspath(value):
-        return os.path.expanduser(os.fsdecode(value))
-    raise ConfigError(f"{where} is a path, not {shown(value)}")
-
-
 def _names(parameter: Parameter, value: Any, where: str) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(isinstance(name, str) and name for name in value):
-        return tuple(value)
-    raise ConfigError(f"{where} is a list of names, not {shown(value)}")
+    if not isinstance(value, (list, tuple)):
+        raise ConfigError(f"{where} is a list of names, not {shown(value)}")
+    for name in value:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(
+                f"{where} is a list of names; {kind_of(name) if name != '' else 'an empty text'} is none"
+            )
+    return tuple(value)
 
 
 def _table(parameter: Parameter, value: Any, where: str) -> Any:
@@ -371,7 +374,7 @@ _CHECKS: dict[str, Callable[[Parameter, Any, str], Any]] = {
     "key": _key,
     "names": _names,
     "number": _number,
-    "path": _path,
+    "path": lambda parameter, value, where: parse_path(value, where),
     "size": lambda parameter, value, where: parse_size(value, where),
     "strings": _strings,
     "table": _table,
