@@ -99,8 +99,17 @@ class Plan(Place):
         self.heads = [_COUNTS[count + 8 + content] + static for content in range(8)]
 
     def enabled(self, level: int) -> bool:
-        """Whether the tool's logger takes this level (fills the cache that the hot path reads)."""
-        return self.logger.isEnabledFor(level)
+        """Whether the tool's logger takes this level (fills the cache that the hot path reads).
+
+        The logger's own methods may be instrumented: what is called while it is asked is no tool call.
+        """
+        if getattr(on_thread, "asking", False):
+            return False
+        on_thread.asking = True
+        try:
+            return self.logger.isEnabledFor(level)
+        finally:
+            on_thread.asking = False
 
     def static(self, event: str, status: str | None, levelno: int) -> tuple[bytes, int]:
         """Return the unchanging fields of a record as MessagePack pairs, and how many they are."""
