@@ -157,6 +157,28 @@ def test_follow_shows_calls_as_they_end(shell: Shell, recorded: list[dict[str, A
         program.communicate()
 
 
+def test_follow_may_come_before_the_store(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
+    """`tail --follow` says what it waits for where there is no store yet, and shows what is then recorded."""
+    program = subprocess.Popen(
+        [bare_shell.program, "tail", "--follow", "--json"],
+        cwd=bare_shell.folder,
+        env=bare_shell.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    try:
+        assert "waiting for .toolog/calls.db" in program.stderr.readline()
+        with store.open(bare_shell.folder / ".toolog" / "calls.db") as held:
+            held.write(recorded)
+        assert json.loads(program.stdout.readline())["event"].startswith("tool_call")
+    finally:
+        program.kill()
+        program.communicate()
+
+
 def _has_line(program: subprocess.Popen[str]) -> bool:
     import select
 
