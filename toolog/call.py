@@ -272,10 +272,15 @@ class _Trace:
     """The attribute ``trace`` of a call, made when it is first asked for: its parent's, or one of its own."""
 
     def __get__(self, call: Call, owner: type[Call]) -> bytes:
-        parent = call.parent
-        trace = None if parent is None else parent.trace
-        call.trace = trace = trace or call.span[8:] + Ids.prefix + call.span
-        return trace
+        waiting = [call]
+        above = call.parent
+        while above is not None and "trace" not in vars(above):  # not by recursion: calls may nest deeply
+            waiting.append(above)  # type: ignore[arg-type]  # a plain Scope has its trace from the start
+            above = above.parent
+        trace = None if above is None else above.trace
+        for one in reversed(waiting):
+            one.trace = trace = trace or one.span[8:] + Ids.prefix + one.span
+        return call.trace
 
 
 class Call(Scope):
