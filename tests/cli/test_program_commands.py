@@ -139,6 +139,13 @@ def test_doctor_finds_problems(program: Shell) -> None:
     assert "Traceback" not in done.err
 
 
+def test_doctor_names_variables_that_set_nothing(bare_shell: Shell) -> None:
+    """A TOOLOG_ variable that is none of toolog's is noted: it may be a name that somebody guessed."""
+    done = bare_shell("doctor", TOOLOG_STORE="calls.db")
+    assert done.code == 0
+    assert "TOOLOG_STORE" in done.out
+
+
 def test_doctor_looks_into_the_places(bare_shell: Shell) -> None:
     """A file where a directory has to be, and a store of a newer version, are problems."""
     place = bare_shell.folder / ".toolog"
@@ -146,7 +153,10 @@ def test_doctor_looks_into_the_places(bare_shell: Shell) -> None:
     done = bare_shell("doctor", "--json")
     assert [row["subject"] for row in done.rows if row["kind"] == "problem"] == ["store", "spool"]
     place.unlink()
-    place.mkdir()
+    (place / "calls.db").mkdir(parents=True)
+    done = bare_shell("doctor", "--json")
+    assert [row["subject"] for row in done.rows if row["kind"] == "problem"] == ["store"]
+    (place / "calls.db").rmdir()
     assert bare_shell("doctor").code == 0
     with store.open(place / "calls.db"):
         pass

@@ -198,6 +198,33 @@ def test_misspelt_environment_variable_is_told(monkeypatch: pytest.MonkeyPatch) 
         handler()
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("TOOLOG_LEVLE", "TOOLOG_LEVEL"), ("TOOLOG_SINK", "TOOLOG_SINKS"), ("TOOLOG_SHIIP", "TOOLOG_SHIP"),
+     ("TOOLOG_SHOP", "TOOLOG_SHIP"), ("TOOLOG_SHI", "TOOLOG_SHIP"), ("TOOLOG_HSIP", "TOOLOG_SHIP")],
+)  # fmt: skip
+def test_one_slip_of_a_finger_is_a_misspelling(
+    monkeypatch: pytest.MonkeyPatch, written: str, meant: str
+) -> None:
+    """A letter more, less, another one, or two changed about are told, in short names too."""
+    monkeypatch.setenv(written, "1")
+    with pytest.raises(ConfigError, match=f"{written}; did you mean {meant}"):
+        handler()
+
+
+@pytest.mark.parametrize("name", ["TOOLOG_CHOP", "TOOLOG_TOKEN", "TOOLOG_SHIPYARD", "TOOLOG_", "TOOLOG_HOST"])
+def test_a_variable_of_somebody_else_is_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """More than one slip away from all of ours, a variable is somebody's own."""
+    monkeypatch.setenv(name, "1")
+    handler()
+
+
+def test_a_level_is_told_by_the_variable_that_said_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LOG_LEVEL is named where it was LOG_LEVEL that spoke."""
+    monkeypatch.setenv("LOG_LEVEL", "debug")
+    assert look_up(("profile",), {}, where="arguments")["level"].where == "environment variable LOG_LEVEL"
+
+
 def test_wrong_pyproject_is_told_with_its_file(nowhere: Path) -> None:
     """An unknown key, or a file that is no TOML, is told with the file's path."""
     file = nowhere / "pyproject.toml"

@@ -83,6 +83,7 @@ def _environment() -> Iterator[Finding]:
 def _configuration() -> Iterator[Finding]:
     """Yield whether the configuration can be used, and whether what it writes to can be written."""
     from toolog.instrumentation.silence import Finding
+    from toolog.settings.resolve import unknown_variables
 
     try:
         from toolog.profiles import dict_config
@@ -99,9 +100,18 @@ def _configuration() -> Iterator[Finding]:
     yield Finding(
         "ok", "configuration", "configuration", f"can be used; its level is {level}, its sinks are {sinks}"
     )
+    for variable in unknown_variables():
+        yield Finding(
+            "note",
+            "variable",
+            variable,
+            "sets nothing",
+            "the variables are in docs/reference/configuration.md",
+        )
     for subject, path in (("store", find_store(None)), ("spool", Path(configured("handler", "spool.path")))):
         place = next((one for one in (path, *path.absolute().parents) if one.exists()), path)
-        if os.access(place, os.W_OK) and (place.is_dir() or (subject == "store" and place == path)):
+        is_file = subject == "store" and place == path
+        if os.access(place, os.W_OK) and (place.is_file() if is_file else place.is_dir()):
             yield Finding("ok", subject, subject, f"{path} can be written")
         else:
             advice = "records are kept in memory until it can; give the process its own directory"
