@@ -224,26 +224,77 @@ def test_a_tag_between_the_framework_and_the_function_changes_nothing(mini: Any)
     assert inner["tags"] == {"stage": "inner"}
 
 
+def _read_field(tool: Any, given: Given) -> Request:
+    return Request(name=tool.name, tool=tool, arguments=given["kwargs"])
+
+
+FIELD_TABLE = dataclasses.replace(
+    TABLE,
+    entries=(TABLE.entries[0], Entry(place="miniagent.tools:Tool.function", role="field", read=_read_field)),
+)
+
+
 def test_a_field_that_only_the_objects_have_is_a_body(mini: Any) -> None:
     """The class has it while it is hooked only, and then answers as if it had not."""
-
-    def read(tool: Any, given: Given) -> Request:
-        return Request(name=tool.name, tool=tool, function=vars(tool)["function"], arguments=given["kwargs"])
-
-    table = dataclasses.replace(
-        TABLE,
-        entries=(TABLE.entries[0], Entry(place="miniagent.tools:Tool.function", role="field", read=read)),
-    )
-    tool = mini.Tool(add)
+    tool, empty = mini.Tool(add), mini.Tool(add)
+    del empty.function
     before = Namespaces(mini, sys.modules["miniagent.tools"], mini.Tool, tool)
-    made = entry.instrument(mini, adapter=table)
+
+    def refusals() -> list[tuple[str, str | None, object]]:
+        found = []
+        for owner in (mini.Tool, empty):
+            with pytest.raises(AttributeError) as caught:
+                _ = owner.function
+            found.append((str(caught.value), caught.value.name, caught.value.obj))
+        with pytest.raises(AttributeError, match="function"):
+            del empty.function
+        return found
+
+    plain = refusals()
+    made = entry.instrument(mini, adapter=FIELD_TABLE)
     with capture("INFO") as records:
         assert mini.run(tool, {"a": 1}, "c-1") == "3"
-        assert mini.Tool(tool.function).call(a=2) == 4
-        assert not hasattr(mini.Tool, "function")
+        assert mini.Tool(tool.function, "add").call(a=2) == 4
+        assert refusals() == plain
     made.undo()
     assert before.differences() == []
     assert [(record["input"]["a"], record["output"]) for record in calls(records)] == [(1, 3), (2, 4)]
+
+
+@pytest.mark.parametrize("held", ["object", "class", "slot"])
+def test_a_field_of_two_tables_comes_off_in_any_order(mini: Any, held: str) -> None:
+    """One record a call as long as one of them is in force, wherever the function is held, and the class as
+    it was after the last.
+    """
+    if held == "class":
+        mini.Tool.function = staticmethod(add)
+    elif held == "slot":
+
+        class Slotted:
+            __slots__ = ("function", "name")
+            __init__ = mini.Tool.__init__
+            call = mini.Tool.call
+
+        Slotted.__module__, Slotted.__qualname__ = "miniagent.tools", "Tool"
+        sys.modules["miniagent.tools"].Tool = mini.Tool = Slotted  # type: ignore[attr-defined]
+    other = dataclasses.replace(FIELD_TABLE, name="other", family="miniagent")
+    before = Namespaces(mini, sys.modules["miniagent.tools"], mini.Tool)
+    for first_off in (0, 1):
+        made = [entry.instrument(mini, adapter=FIELD_TABLE), entry.instrument(mini, adapter=other)]
+        for one in (first_off, 1 - first_off):
+            tool = mini.Tool(add)
+            if held == "class":
+                del tool.function
+            copied = mini.Tool(tool.function, "copied")
+            with capture("INFO") as records:
+                assert mini.run(tool, {"a": 1}) == "3"
+                assert copied.call(a=2) == 4
+            found = [(record["tool_name"], record["output"]) for record in calls(records)]
+            assert found == [("add", 3), ("copied", 4)]
+            made[one].undo()
+            if held == "object":
+                assert vars(copied)["function"] is add
+        assert before.differences() == []
 
 
 @pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
@@ -255,7 +306,16 @@ def test_an_exception_that_passes_the_layers_has_no_frame_of_ours(mini: Any, lat
             return inner(tool)
 
         def inner(tool):
-            return tool.call(a=1)
+            return make(tool)(a=1)
+
+        def make(tool):
+            if tool.name == "unmade":
+                raise LookupError("not made")
+
+            def made(a):
+                return tool.call(a=a)
+
+            return made
 
         def told(tool):
             return check(tool)
@@ -276,15 +336,15 @@ def test_an_exception_that_passes_the_layers_has_no_frame_of_ours(mini: Any, lat
     def broken(a: int) -> int:
         raise LookupError(f"no {a}")
 
-    def seen() -> list[tuple[str, int]]:
-        tool = mini.Tool(broken)
+    def seen(name: str) -> list[tuple[str, int]]:
+        tool = mini.Tool(broken, name)
         run = (lambda: asyncio.run(tools.told_later(tool))) if later else (lambda: tools.told(tool))
         with pytest.raises(LookupError) as caught:
             run()
         return [(frame.name, frame.lineno or 0) for frame in traceback.extract_tb(caught.value.__traceback__)]
 
     def read(nothing: Any, given: Given) -> Request:
-        return Request(name="broken", tool=given["tool"])
+        return Request(name=given["tool"].name, tool=given["tool"])
 
     table = dataclasses.replace(
         TABLE,
@@ -294,13 +354,15 @@ def test_an_exception_that_passes_the_layers_has_no_frame_of_ours(mini: Any, lat
             Entry(place="miniagent.tools:check", read=read),
             Entry(place="miniagent.tools:check_later", read=read),
             Entry(place="miniagent.tools:inner", role="note", note=lambda *told: None),
+            Entry(place="miniagent.tools:make", role="made", read=lambda nothing, given: Request(name="")),
             Entry(place="miniagent.tools:Tool.call", role="body", read=_read_call),
             Entry(place="miniagent.tools:Tool.call_later", role="body", read=_read_call),
+            FIELD_TABLE.entries[1],
         ),
     )
-    plain = seen()
+    plain = [seen(name) for name in ("broken", "unmade")]
     with toolog.instrument(mini, adapter=table), capture("INFO") as records:
-        assert seen() == plain
+        assert [seen(name) for name in ("broken", "unmade")] == plain
     assert only(records, tool_name="broken")["error"]["type"] == "LookupError"
 
 

@@ -44,6 +44,15 @@ def put(holder: Any, attribute: str, value: Any) -> None:
         names[attribute] = value
 
 
+class Placed:
+    """What stands at a name for a standing (``mark``), where that is no wrapper of a function."""
+
+    __slots__ = ("mark",)
+
+    def __init__(self, mark: Standing) -> None:
+        self.mark = mark
+
+
 class Standing:
     """One wrapper of ours at a name, in place of ``raw``: the original, or the wrapper of ours below."""
 
@@ -126,6 +135,8 @@ class Standing:
 
 def standing_in(value: Any) -> Standing | None:
     """Return the standing whose wrapper a namespace's value is, or None; no code of the value runs."""
+    if issubclass(type(value), Placed):
+        return value.mark  # type: ignore[no-any-return]
     ours = wrapper_in(value)
     mark = None if ours is None else ours._self_mark
     return mark if isinstance(mark, Standing) else None

@@ -6,6 +6,9 @@ What an object holds is always the function itself: a wrapper that is copied int
 
 A field that only the objects have, such as one of a pydantic model, is not there in the class: asking the
 class for it is answered as before, and undoing leaves none.
+
+What the class held there before answers as it did: a default of the objects, a descriptor such as that of a
+slot, or that of another table.
 """
 
 from __future__ import annotations
@@ -15,47 +18,62 @@ from typing import Any
 
 from toolog.instrumentation.kinds import object_vars
 from toolog.instrumentation.proxy import ToolWrapper
-from toolog.instrumentation.stacks import ABSENT
+from toolog.instrumentation.stacks import ABSENT, Placed, Standing
 
 
-class Field:
-    """Stands in a class for a field of its objects. ``default``: what the class held there, or ABSENT."""
+class Field(Placed):
+    """Stands in a class for a field of its objects, in place of what ``mark`` says was there."""
 
-    __slots__ = ("_default", "_mark", "_name", "_switch", "_wrapper_for")
+    __slots__ = ("_below", "_name", "_switch", "_wrapper_for")
 
-    def __init__(
-        self, name: str, default: Any, wrapper_for: Callable[[Any], Any], switch: list[bool], mark: Any
-    ) -> None:
-        self._name = name
-        self._default = default
+    def __init__(self, mark: Standing, wrapper_for: Callable[[Any], Any], switch: list[bool]) -> None:
+        super().__init__(mark)
+        self._below = mark.raw
+        self._name = mark.attribute
         self._wrapper_for = wrapper_for
         self._switch = switch
-        self._mark = mark
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         held = {} if owner is None else object_vars(owner) or {}
-        function = held.get(self._name, self._default)
-        if function is ABSENT:
-            raise AttributeError(f"{getattr(cls, '__name__', cls)!r} has no attribute {self._name!r}")
+        kind: Any = type(self._below)
+        if self._name in held and not hasattr(kind, "__set__"):
+            function = held[self._name]
+        elif self._below is ABSENT:
+            raise self._no_such(owner, cls)
+        else:
+            function = kind.__get__(self._below, owner, cls) if hasattr(kind, "__get__") else self._below
         if owner is None:
             return function
-        if self._is_ours(function):
-            function = function._self_raw
+        function = self._bare(function)
         if not callable(function):
             return function
-        return ToolWrapper(function, self._wrapper_for(owner), self._switch, self._mark, self._name, function)
+        return ToolWrapper(function, self._wrapper_for(owner), self._switch, self.mark, self._name, function)
 
     def __set__(self, owner: Any, value: Any) -> None:
-        if self._is_ours(value):
-            value = value._self_raw
-        object.__getattribute__(owner, "__dict__")[self._name] = value
-
-    def _is_ours(self, value: Any) -> bool:
-        """Whether a value is a function with our wrapper around it, as reading the field gives it."""
-        return type(value) is ToolWrapper and value._self_mark is self._mark
+        kind: Any = type(self._below)
+        if hasattr(kind, "__set__"):
+            kind.__set__(self._below, owner, self._bare(value))
+        else:
+            object.__getattribute__(owner, "__dict__")[self._name] = self._bare(value)
 
     def __delete__(self, owner: Any) -> None:
+        kind: Any = type(self._below)
+        if hasattr(kind, "__delete__"):
+            kind.__delete__(self._below, owner)
+            return
         held = object.__getattribute__(owner, "__dict__")
         if self._name not in held:
-            raise AttributeError(self._name)
+            raise self._no_such(owner, type(owner))
         del held[self._name]
+
+    def _bare(self, value: Any) -> Any:
+        """Return a value without the wrapper that reading this field puts around a function."""
+        while type(value) is ToolWrapper and value._self_mark is self.mark:
+            value = value._self_raw
+        return value
+
+    def _no_such(self, owner: Any, cls: Any) -> AttributeError:
+        """Return what Python raises for an attribute that is not there."""
+        shown = f"type object {cls.__name__!r}" if owner is None else f"{type(owner).__name__!r} object"
+        asked = cls if owner is None else owner
+        return AttributeError(f"{shown} has no attribute {self._name!r}", name=self._name, obj=asked)

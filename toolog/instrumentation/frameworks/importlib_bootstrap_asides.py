@@ -131,7 +131,11 @@ def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrap
     known: WeakValueDictionary[int, Callable[..., Any]] = WeakValueDictionary()
 
     def toolog_made(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        made = wrapped(*args, **kwargs)
+        try:
+            made = wrapped(*args, **kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
         try:
             if current_call() is None or type(made) is not FunctionType:
                 return made

@@ -80,7 +80,7 @@ class FieldLayer(Layer):
 
     def dress(self, wrapper: Any, switch: list[bool]) -> Any:
         """Return a descriptor for the class of the objects."""
-        return Field(self.attribute, self.raw, wrapper, switch, self)
+        return Field(self, wrapper, switch)
 
 
 class Installed:
@@ -177,13 +177,15 @@ class Installed:
 
     def _place(self, holder: Any, attribute: str, entry: Entry) -> list[Layer]:
         raw = namespace(holder).get(attribute, ABSENT)
+        stack = stack_at(holder, attribute)
+        if any(one in self.layers for one in stack):
+            return []
         if entry.role == "field":
             return self._place_field(holder, attribute, raw, entry)
-        stack = stack_at(holder, attribute)
         if not stack:
             raw = original_of(raw)  # a class made from another one's namespace holds that one's wrappers
         kind = kind_of(raw)
-        if kind is None or any(one in self.layers for one in stack):
+        if kind is None:
             return []
         if not is_class(holder):
             kind = kind._replace(binding="static")
@@ -200,8 +202,6 @@ class Installed:
         return [layer]
 
     def _place_field(self, holder: Any, attribute: str, raw: Any, entry: Entry) -> list[Layer]:
-        if type(raw) is Field:
-            return []
         layer = FieldLayer(holder, attribute, raw)
         layer.place(make_field(self, entry, id(holder), attribute))
         self.layers.append(layer)
