@@ -60,3 +60,12 @@ def test_children_share_their_parents_trace() -> None:
     child = Call(plan, root)
     assert (child.trace, child.depth, child.parent) == (root.trace, 1, root)
     assert wrap(_nothing)() is None
+
+
+def test_a_trace_is_found_however_deep_calls_nest() -> None:
+    """The innermost of more calls than Python nests functions is asked first, and knows its root's trace."""
+    plan = Plan(_nothing, tool_name="nothing")
+    root = innermost = Call(plan, None)
+    for _ in range(5000):
+        innermost = Call(plan, innermost)
+    assert innermost.trace == root.trace

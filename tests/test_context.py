@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import toolog
 from toolog.context import Scope, current, is_ours, mute, pop, push
+from toolog.sanitize import Sanitizer, inuse
 
 
 def test_sessions_and_tags_nest() -> None:
@@ -80,12 +81,64 @@ def test_no_context_is_an_empty_carrier() -> None:
     "wrong",
     [None, {}, {"traceparent": "nonsense"}, {"traceparent": f"00-{'0' * 32}-{'0' * 16}-01"},
      {"baggage": ",,=;;toolog.depth=x"}, {"traceparent": f"00-{'A' * 32}-{'b' * 16}-01"},
+     {"baggage": "toolog.depth=%C2%B2"}, {"traceparent": f"ff-{'a' * 32}-{'b' * 16}-01"},
+     {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01-more"},
      "traceparent", 5, {1: None, "baggage": None}],
 )  # fmt: skip
 def test_malformed_carriers_are_left_out(wrong: Any) -> None:
     """A carrier from elsewhere that is malformed is ignored, as W3C asks."""
     with toolog.attach(wrong) as scope:
         assert scope.trace is None
+
+
+def test_a_later_version_of_traceparent_may_say_more() -> None:
+    """Of a version that nobody knows yet, trace and span are read, as W3C asks."""
+    with toolog.attach({"traceparent": f"cc-{'a' * 32}-{'b' * 16}-01-what-comes"}) as scope:
+        assert (scope.trace_id, scope.span_id) == ("a" * 32, "b" * 16)
+
+
+def test_a_carrier_is_masked_like_a_record() -> None:
+    """What is sent to another process, perhaps somebody else's, holds no secret of session or tags."""
+    tags = {"password": "invented-1", "note": {"call": "138 1234 5678"}, "customer": "c-7"}
+    with toolog.session("for ada@example.org", **tags):
+        sent = toolog.carrier()
+    with toolog.attach(sent) as scope:
+        assert scope.bag.session_id == "for [MASKED:email]"
+        assert scope.bag.tags == {
+            "password": "[MASKED:password]",
+            "note": '{"call":"[MASKED:phone]"}',
+            "customer": "c-7",
+        }
+
+
+def test_a_carrier_is_masked_by_the_policy_in_use() -> None:
+    """A path that the configured sanitizer holds for safe is sent as it is, as records show it."""
+    safe = Sanitizer(safe_paths=["tags.contact"])
+    inuse.enlist(safe)
+    with (
+        toolog.bind(contact="ada@example.org", other="bob@example.org"),
+        toolog.attach(toolog.carrier()) as scope,
+    ):
+        assert scope.bag.tags == {"contact": "ada@example.org", "other": "[MASKED:email]"}
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.none() | st.lists(st.text())))
+def test_any_tags_can_be_sent(tags: dict[str, Any]) -> None:
+    """Whatever a tag is, a lone surrogate or an object whose text cannot be had, a carrier is made of it."""
+
+    class Mute:
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    with toolog.session("\ud800"), toolog.bind(**{**tags, "mute": Mute(), "lone": "\ud800"}):
+        assert toolog.carrier()["baggage"].isascii()
+
+
+def test_no_session_is_no_session() -> None:
+    """``session(None)`` is what it says, and not one called "None" for all who have none."""
+    with toolog.session("order-1"), toolog.session(None, stage="x") as scope:
+        assert scope.bag.session_id is None
+        assert scope.bag.tags == {"stage": "x"}
 
 
 @given(st.dictionaries(st.text(), st.text()))

@@ -1,13 +1,16 @@
-"""Sizes and durations."""
+"""Sizes, durations and paths."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolog.errors import ConfigError
-from toolog.units import parse_duration, parse_size
+from toolog.units import parse_duration, parse_path, parse_size
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,12 @@ def test_any_text_is_a_number_or_a_config_error(text: str) -> None:
         assert parse_size(text) >= 0
     except ConfigError:
         pass
+
+
+def test_paths() -> None:
+    """A path is a text or a path object that a file can have; the rest is told with where it stood."""
+    assert parse_path(Path("a") / "b") == os.path.join("a", "b")
+    assert parse_path("~") == os.path.expanduser("~")
+    for wrong in ("", 7, None, ["a"], "a\0b", "a\ud800"):
+        with pytest.raises(ConfigError, match="here is a path"):
+            parse_path(wrong, "here")

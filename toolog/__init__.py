@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolog.autoconfigure import instrument, tool
-    from toolog.context import attach, bind, carrier, session
+    from toolog.context import bind, session
     from toolog.errors import (
         ArgumentsInvalid,
         AttemptsExhausted,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from toolog.instrumentation.threads import instrument_threads
     from toolog.levels import set_level
     from toolog.profiles import configure, dict_config
+    from toolog.propagation import attach, carrier
     from toolog.sanitize import Sanitizer
     from toolog.schema import validate
 
@@ -60,7 +61,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "autoconfigure": ("instrument", "tool",),
-    "context": ("attach", "bind", "carrier", "session",),
+    "context": ("bind", "session",),
     "errors": (
         "ArgumentsInvalid", "AttemptsExhausted", "CallDepthExceeded", "ConfigError", "ContextRejected",
         "GuardError", "RecordInvalid", "SchemaError", "SegmentCorrupt", "SerializationError", "SinkError",
@@ -73,6 +74,7 @@ _NAMES = {
     "instrumentation.threads": ("instrument_threads",),
     "levels": ("set_level",),
     "profiles": ("configure", "dict_config",),
+    "propagation": ("attach", "carrier",),
     "sanitize": ("Sanitizer",),
     "schema": ("validate",),
 }  # fmt: skip

@@ -99,8 +99,17 @@ class Plan(Place):
         self.heads = [_COUNTS[count + 8 + content] + static for content in range(8)]
 
     def enabled(self, level: int) -> bool:
-        """Whether the tool's logger takes this level (fills the cache that the hot path reads)."""
-        return self.logger.isEnabledFor(level)
+        """Whether the tool's logger takes this level (fills the cache that the hot path reads).
+
+        The logger's own methods may be instrumented: what is called while it is asked is no tool call.
+        """
+        if getattr(on_thread, "asking", False):
+            return False
+        on_thread.asking = True
+        try:
+            return self.logger.isEnabledFor(level)
+        finally:
+            on_thread.asking = False
 
     def static(self, event: str, status: str | None, levelno: int) -> tuple[bytes, int]:
         """Return the unchanging fields of a record as MessagePack pairs, and how many they are."""
@@ -263,10 +272,15 @@ class _Trace:
     """The attribute ``trace`` of a call, made when it is first asked for: its parent's, or one of its own."""
 
     def __get__(self, call: Call, owner: type[Call]) -> bytes:
-        parent = call.parent
-        trace = None if parent is None else parent.trace
-        call.trace = trace = trace or call.span[8:] + Ids.prefix + call.span
-        return trace
+        waiting = [call]
+        above = call.parent
+        while above is not None and "trace" not in vars(above):  # not by recursion: calls may nest deeply
+            waiting.append(above)  # type: ignore[arg-type]  # a plain Scope has its trace from the start
+            above = above.parent
+        trace = None if above is None else above.trace
+        for one in reversed(waiting):
+            one.trace = trace = trace or one.span[8:] + Ids.prefix + one.span
+        return call.trace
 
 
 class Call(Scope):

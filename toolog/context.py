@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import sys
-from collections.abc import Mapping
 from contextvars import ContextVar, Token, copy_context
 from threading import get_ident
 from types import TracebackType
 from typing import Any, Protocol
-from urllib.parse import quote, unquote
 
 from toolog.settings import capture
 
@@ -260,17 +257,19 @@ class Binding:
         self.__exit__(kind, error, trace)
 
 
-def session(session_id: str, /, **tags: Any) -> Binding:
+def session(session_id: str | None, /, **tags: Any) -> Binding:
     """Group the calls inside a block: ``with toolog.session("order-1001", customer="c-7"): ...``.
 
-    ``session_id`` and the tags stand in each record made inside. The tag ``hold`` (``hold="case 4711"``)
+    ``session_id`` (None: there is none, also not an outer block's) and the tags stand in each record made
+    inside. The tag ``hold`` (``hold="case 4711"``)
     keeps these records from toolog's own purges; an inner ``bind(hold=None)`` lifts it. Returns a context
     manager (also for ``async with``). Since 0.1.
     """
 
     def make() -> Scope:
         scope = Scope(current.get())
-        scope.bag = Bag(str(session_id), {**scope.bag.tags, **tags})
+        named = None if session_id is None else str(session_id)
+        scope.bag = Bag(named, {**scope.bag.tags, **tags})
         return scope
 
     return Binding(make)
@@ -286,66 +285,6 @@ def bind(**tags: Any) -> Binding:
     def make() -> Scope:
         scope = Scope(current.get())
         scope.bag = Bag(scope.bag.session_id, {**scope.bag.tags, **tags})
-        return scope
-
-    return Binding(make)
-
-
-_TRACEPARENT = re.compile(r"^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$")
-
-
-def carrier() -> dict[str, str]:
-    """Return the current context as plain text, to send along to another thread, process or machine.
-
-    The keys are W3C ones: ``traceparent`` (https://www.w3.org/TR/trace-context/) and, for session, tags and
-    depth, ``baggage`` (https://www.w3.org/TR/baggage/). Empty outside any context. See `attach`. Since 0.1.
-    """
-    scope = current.get()
-    if scope is None:
-        return {}
-    sent: dict[str, str] = {}
-    if scope.trace is not None and scope.span is not None:
-        sent["traceparent"] = f"00-{scope.trace_id}-{scope.span_id}-01"
-    items = {}
-    if scope.depth >= 0:
-        items["toolog.depth"] = str(scope.depth)
-    if scope.bag.session_id is not None:
-        items["toolog.session"] = scope.bag.session_id
-    for key, value in scope.bag.tags.items():
-        if value is not None:  # as text it would be one: a hold that was lifted would be on again
-            items[f"toolog.tag.{key}"] = str(value)
-    if items:
-        sent["baggage"] = ",".join(f"{quote(key)}={quote(value)}" for key, value in items.items())
-    return sent
-
-
-def attach(carrier: Mapping[str, str] | None, /) -> Binding:
-    """Continue a context that `carrier` described: ``with toolog.attach(message["toolog"]): ...``.
-
-    Takes any mapping with ``traceparent`` and ``baggage`` (HTTP headers, MCP's ``_meta``); what is missing or
-    malformed is left out, as W3C asks. Returns a context manager. Since 0.1.
-    """
-
-    def make() -> Scope:
-        scope = Scope(current.get())
-        given = carrier.items() if isinstance(carrier, Mapping) else ()  # from outside: it may be anything
-        found = {str(key).lower(): str(value) for key, value in given}
-        parent = _TRACEPARENT.match(found.get("traceparent", "").strip())
-        if parent and parent[1].strip("0") and parent[2].strip("0"):
-            scope.trace, scope.span = parent[1].encode(), parent[2].encode()
-            scope.depth = max(scope.depth, 0)
-            scope.plan = NOWHERE
-        session_id, tags = scope.bag.session_id, dict(scope.bag.tags)
-        for item in found.get("baggage", "").split(","):
-            key, _, value = item.partition(";")[0].partition("=")
-            key, value = unquote(key.strip()), unquote(value.strip())
-            if key == "toolog.depth" and value.isdigit():
-                scope.depth = int(value[:6])
-            elif key == "toolog.session":
-                session_id = value
-            elif key.startswith("toolog.tag."):
-                tags[key[len("toolog.tag.") :]] = value
-        scope.bag = Bag(session_id, tags)
         return scope
 
     return Binding(make)

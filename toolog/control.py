@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolog.counters import contain
+from toolog.descriptors import above_standard
 from toolog.errors import ConfigError
 from toolog.levels import parse_level, set_level
 
@@ -45,7 +46,7 @@ class Inbox:
         processes(self._path.parent.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         fresh = self._path.with_suffix(".new")
-        self._fd = os.open(fresh, flags, 0o600)
+        self._fd = above_standard(os.open(fresh, flags, 0o600))
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.rename(fresh, self._path)  # named only when it is locked: nobody takes it for a dead process's
 

@@ -246,6 +246,9 @@ def pipeline_options(values: Mapping[str, Any]) -> Options:
         name: with_sink_defaults(given) if isinstance(given, Mapping) else given
         for name, given in values["sinks"].items()
     }
+    for name in sinks:
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ConfigError(f"sinks: the name of a sink is a printable text, not {name!a}")
     if not sinks:
         raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
     return Options(

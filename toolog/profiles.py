@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.call import refresh_plans
+from toolog.errors import ConfigError, kind_of, unknown_key
 from toolog.handler import ToologHandler, check_options, reset_capture
 from toolog.instrumentation import capture_output, loglines, otel
 from toolog.instrumentation.threads import instrument_threads
@@ -141,7 +142,16 @@ def _resolve(
     """Return the profile's name, the handler's options, capture's settings, and the values around them."""
     where = "configure"
     given = {} if profile is None else {"profile": profile}
-    names = {part: {one.name.partition(".")[0] for one in section(part)} for part in ("profile", "capture")}
+    parts = ("profile", "capture", "handler", "run")
+    names = {part: {one.name.partition(".")[0] for one in section(part)} for part in parts}
+    for key in overrides:
+        if key in names["run"]:
+            raise ConfigError(
+                f"{key} in {where}: what `toolog run` reads stands in [tool.toolog] or in the environment; "
+                "a program says toolog.instrument(...)"
+            )
+        if key not in {"capture"}.union(*names.values()):
+            raise unknown_key(key, set().union(*names.values()) - names["run"], where)
     given |= {k: v for k, v in overrides.items() if k in names["profile"]}
     said = look_up(("profile",), given, where=where)
     around = {name: check(one.parameter, one.value, one.where) for name, one in said.items()}
@@ -150,7 +160,7 @@ def _resolve(
     captured = look_up(
         ("capture",),
         {
-            **plain(overrides.get("capture") or {}),
+            **_table(overrides.get("capture")),
             **{k: v for k, v in overrides.items() if k in names["capture"]},
         },
         where=where,
@@ -163,11 +173,21 @@ def _resolve(
     options: dict[str, Any] = {}
     for name, one in found.items():
         value = one.value
+        check(one.parameter, value, one.where)  # here it is known where a wrong one stood
         if name == "retention":
             value = _retention(found, is_named=not said["profile"].is_default)
         if not one.is_default or value != one.parameter.default:
             _put(options, name, plain(value))
     return chosen, options, captured, around
+
+
+def _table(given: object) -> dict[str, Any]:
+    """Return the override ``capture``, where the keys of capture may stand as they do for `dictConfig`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"capture in configure is a table of options, not {kind_of(given)}")
+    return dict(plain(given))
 
 
 def _retention(found: Mapping[str, Found], *, is_named: bool) -> Any:

@@ -1,8 +1,11 @@
-"""Sizes and durations: plain numbers, or numbers with a unit in a string ("16 MiB", "7 days")."""
+"""Values of a configuration: sizes and durations, as plain numbers or with a unit in a string ("16 MiB",
+"7 days"), and paths.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 
 from toolog.errors import ConfigError, shown
 
@@ -56,3 +59,15 @@ def parse_size(value: object, where: str = "size") -> int:
 def parse_duration(value: object, where: str = "duration") -> float:
     """Return seconds from ``2.5`` or ``"7 days"``; ``where`` names the setting in the error (ConfigError)."""
     return _parse(value, _DURATIONS, where, "duration", "'5 s', '10 min', '7 days' or a number of seconds")
+
+
+def parse_path(value: object, where: str = "path") -> str:
+    """Return a path that a file can have, ``~`` expanded; ``where`` names the setting in the error
+    (ConfigError).
+    """
+    try:
+        if isinstance(value, (str, os.PathLike)) and os.fspath(value) and b"\0" not in os.fsencode(value):
+            return os.path.expanduser(os.fsdecode(value))
+    except UnicodeEncodeError:
+        pass
+    raise ConfigError(f"{where} is a path, not {shown(value)}")

@@ -91,3 +91,10 @@ def test_help_imports_no_command() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in COMMANDS)
+
+
+def test_the_package_can_be_run_as_a_program() -> None:
+    """Where the command is not on the path, ``python -m toolog`` is the same."""
+    command = [sys.executable, "-m", "toolog", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("toolog ")

@@ -120,6 +120,13 @@ def test_doctor_tells_what_would_be_wrapped(program: Shell) -> None:
     assert told["versions"]["text"].startswith("toolog ")
 
 
+def test_doctor_finds_what_lies_in_the_working_directory(program: Shell) -> None:
+    """A module beside the program is found as the program finds it, without PYTHONPATH."""
+    done = program("doctor", "shoptools", "--json")
+    assert done.code == 0, done.out
+    assert "find" in {row["subject"]: row for row in done.rows}["shoptools"]["text"]
+
+
 def test_doctor_finds_problems(program: Shell) -> None:
     """A wrong name, a level that hides successes and a wrong key are problems, with exit code 1."""
     done = program("doctor", "shoptoolz", "--json", TOOLOG_LEVEL="ERROR")
@@ -132,6 +139,13 @@ def test_doctor_finds_problems(program: Shell) -> None:
     assert "Traceback" not in done.err
 
 
+def test_doctor_names_variables_that_set_nothing(bare_shell: Shell) -> None:
+    """A TOOLOG_ variable that is none of toolog's is noted: it may be a name that somebody guessed."""
+    done = bare_shell("doctor", TOOLOG_STORE="calls.db")
+    assert done.code == 0
+    assert "TOOLOG_STORE" in done.out
+
+
 def test_doctor_looks_into_the_places(bare_shell: Shell) -> None:
     """A file where a directory has to be, and a store of a newer version, are problems."""
     place = bare_shell.folder / ".toolog"
@@ -139,7 +153,10 @@ def test_doctor_looks_into_the_places(bare_shell: Shell) -> None:
     done = bare_shell("doctor", "--json")
     assert [row["subject"] for row in done.rows if row["kind"] == "problem"] == ["store", "spool"]
     place.unlink()
-    place.mkdir()
+    (place / "calls.db").mkdir(parents=True)
+    done = bare_shell("doctor", "--json")
+    assert [row["subject"] for row in done.rows if row["kind"] == "problem"] == ["store"]
+    (place / "calls.db").rmdir()
     assert bare_shell("doctor").code == 0
     with store.open(place / "calls.db"):
         pass

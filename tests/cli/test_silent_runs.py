@@ -24,6 +24,17 @@ def run(shell: Shell, program: str, *options: str, **environment: str) -> Done:
     return shell("run", *(options or ("-i", "shoptools")), "agent.py", **environment)
 
 
+@pytest.mark.parametrize(("words", "code"), [(("nowhere.py",), 2), (("-m", "nowhere"), 1)])
+def test_a_program_that_is_not_there_is_all_that_is_told(
+    bare_shell: Shell, words: tuple[str, ...], code: int
+) -> None:
+    """Where nothing could be run, no cause is looked for why nothing was recorded."""
+    done = bare_shell("run", "-i", "shoptools", *words)
+    assert done.code == code
+    assert "nowhere" in done.err
+    assert len(done.err.splitlines()) == 1, done.err
+
+
 CAUSES = {
     "imported too early": (
         """

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from tests import documents
@@ -156,6 +157,28 @@ def test_follow_shows_calls_as_they_end(shell: Shell, recorded: list[dict[str, A
         program.communicate()
 
 
+def test_follow_may_come_before_the_store(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
+    """`tail --follow` says what it waits for where there is no store yet, and shows what is then recorded."""
+    program = subprocess.Popen(
+        [bare_shell.program, "tail", "--follow", "--json"],
+        cwd=bare_shell.folder,
+        env=bare_shell.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    try:
+        assert "waiting for .toolog/calls.db" in program.stderr.readline()
+        with store.open(bare_shell.folder / ".toolog" / "calls.db") as held:
+            held.write(recorded)
+        assert json.loads(program.stdout.readline())["event"].startswith("tool_call")
+    finally:
+        program.kill()
+        program.communicate()
+
+
 def _has_line(program: subprocess.Popen[str]) -> bool:
     import select
 
@@ -171,6 +194,9 @@ def test_show_takes_the_beginning_of_a_trace(shell: Shell) -> None:
         assert word in done.out
     assert "13812345678" not in done.out
     assert {row["trace_id"] for row in shell("show", trace[:31], "--json").rows} == {trace}
+    done = shell("show", trace[:2])
+    assert done.code == 2
+    assert "too short" in done.err
 
 
 def test_show_all_tells_of_every_call(shell: Shell) -> None:
@@ -250,6 +276,15 @@ def test_closed_pipe_is_quiet(shell: Shell) -> None:
     for line in ("toolog tail --json | head -n 1", "toolog schema | head -n 1", "toolog tail --tree | true"):
         done = shell.pipe(line)
         assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["query --json", "query", "cat calls.jsonl", "convert calls.jsonl -"])
+def test_a_reader_that_leaves_early_is_no_failure(shell: Shell, command: str) -> None:
+    """What speaks to servers keeps Python's exceptions; a closed pipe still ends it quietly, with code 0."""
+    rows = b"".join(orjson.dumps(row) + b"\n" for row in shell("query", "--json").rows)
+    Path(shell.folder, "calls.jsonl").write_bytes(rows)
+    done = shell.pipe(f"{{ toolog {command}; echo $? >code; }} | true")
+    assert (Path(shell.folder, "code").read_text(), done.err) == ("0\n", "")
 
 
 def test_json_is_utf_8_everywhere(shell: Shell, recorded: list[dict[str, Any]]) -> None:

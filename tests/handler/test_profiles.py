@@ -132,6 +132,32 @@ def test_wrong_override_changes_nothing(tmp_path: Path) -> None:
     assert [one["output"] for one in documents(tmp_path)] == ["still"]
 
 
+def test_wrong_value_is_told_with_where_it_stood(tmp_path: Path) -> None:
+    """configure names the variable or the file of what it cannot use, and the nearest of all its keys."""
+    (tmp_path / "pyproject.toml").write_text("[tool.toolog]\nspool = { max_size = 'much' }\n")
+    run(
+        """
+        def told(**given):
+            try:
+                toolog.configure("dev", **given)
+            except toolog.ConfigError as error:
+                return str(error)
+        assert f"spool.max_size in [tool.toolog] of {os.getcwd()}" in told(), told()
+        os.environ["TOOLOG_QUEUE_MAX_RECORDS"] = "1e4"
+        os.environ["TOOLOG_SPOOL_MAX_SIZE"] = "1 GiB"
+        assert "environment variable TOOLOG_QUEUE_MAX_RECORDS" in told(), told()
+        del os.environ["TOOLOG_QUEUE_MAX_RECORDS"]
+        assert "did you mean 'max_depth'?" in told(max_dept=5)
+        assert "did you mean 'level'?" in told(levl="DEBUG")
+        assert "[tool.toolog] or in the environment" in told(instrument=["shop"])
+        assert "capture in configure is a table" in told(capture=5)
+        for name in (5, "", "a\\0b", "a\\ud800"):
+            assert "name of a sink is a printable text" in told(sinks={name: {"type": "memory"}}), name
+        """,
+        tmp_path,
+    )
+
+
 def test_dict_config_is_plain_data_and_equivalent(tmp_path: Path) -> None:
     """What dict_config returns survives JSON, works in logging.config, and means what configure does."""
     run(

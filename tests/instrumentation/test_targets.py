@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import logging
+import logging.handlers
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from tooling import Namespaces, names, package, watching, write_package
 from tests.helpers import Collector
 from toolog.errors import ConfigError
 from toolog.instrumentation import imports
+from toolog.instrumentation.decorator import tool
 from toolog.instrumentation.entry import instrument, uninstrument
 
 LATE = {
@@ -228,3 +232,67 @@ def test_what_is_no_module_in_the_table_of_modules_is_passed_over(monkeypatch: p
     monkeypatch.setitem(sys.modules, "invented.lib", Library())  # type: ignore[arg-type]
     made = instrument(json)
     made.undo()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [logging, "logging", logging.Logger, logging.getLogger("shop"), logging.getLogger("shop").info,
+     logging.warning, logging.handlers, threading, threading.Thread],
+)  # fmt: skip
+def test_what_recording_works_with_is_no_tool(seen: Collector, target: Any) -> None:
+    """To record a call of logging or threading would call them again: they are skipped, and it is said."""
+    made = instrument(target)
+    assert made.wrapped == []
+    assert [reason for _, reason in made.skipped] == ["recording itself works with it"]
+    logging.getLogger("shop").warning("as ever")
+    assert names(seen) == []
+
+
+def test_a_logger_class_of_a_package_is_no_tool(seen: Collector, tmp_path: Path) -> None:
+    """A package with loggers and handlers of its own is instrumented without them, and all go on working."""
+    with package(tmp_path, "ownlog", {"__init__.py": """
+        import logging
+        class Log(logging.Logger):
+            def isEnabledFor(self, level): return super().isEnabledFor(level)
+            def handle(self, record): return super().handle(record)
+        class Out(logging.Handler):
+            def emit(self, record): pass
+        def work(n): return n
+        """}) as module:  # fmt: skip
+        before = logging.getLoggerClass()
+        logging.setLoggerClass(module.Log)
+        try:
+            made = instrument(module)
+            assert module.work(1) == 1
+        finally:
+            logging.setLoggerClass(before)
+    assert made.wrapped == ["work"]
+    assert names(seen) == ["work"]
+
+
+def test_a_logger_whose_methods_are_tools_is_asked_once(seen: Collector) -> None:
+    """Where a logger's own method is decorated, asking the logger for its level does not ask for ever."""
+
+    class Log(logging.Logger):
+        @tool
+        def isEnabledFor(self, level: int) -> bool:
+            return super().isEnabledFor(level)
+
+    before = logging.getLoggerClass()
+    logging.setLoggerClass(Log)
+    try:
+
+        @tool(name="asks_its_logger")
+        def work() -> int:
+            return 1
+
+        assert work() == 1
+    finally:
+        logging.setLoggerClass(before)
+    assert "asks_its_logger" in names(seen)
+
+
+def test_globs_that_are_no_globs_are_told() -> None:
+    """What is neither text nor a list of texts is a ConfigError that names the option."""
+    with pytest.raises(ConfigError, match="exclude takes globs"):
+        instrument(json, exclude=5)  # type: ignore[arg-type]

@@ -211,6 +211,29 @@ def test_disk_that_the_spool_itself_has_filled(mode: str, tmp_path: Path) -> Non
     run_on_small_disk(OWN_SPOOL_FILLS_IT, tmp_path, mode, size="300k")
 
 
+def test_flush_waits_for_a_disk_that_gets_well(tmp_path: Path) -> None:
+    """Where another process ships, flush gives a full disk its whole time before it says no, and says yes as
+    soon as the records are on it.
+    """
+    run(
+        """
+        import resource
+        made = handler(ship="none")
+        log = attach(made)
+        log.info("before")
+        assert flush(20)
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        log.info("while it fails")
+        assert not flush(0.1)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        assert flush(60), stats()
+        assert stats()["in_spool"] == {"out": 2}
+        """,
+        tmp_path,
+    )
+
+
 def test_read_only_disk(tmp_path: Path) -> None:
     """On a read-only file system records are shipped from memory, and the spool is used once it can be
     written.

@@ -101,6 +101,28 @@ def test_child_that_ends_normally_ships(tmp_path: Path) -> None:
     assert_complete(tmp_path, [1, 2])
 
 
+def test_what_a_child_left_is_shipped_before_its_parent_ends(tmp_path: Path) -> None:
+    """A program that ends right after its worker ships the worker's records first, and leaves none of them to
+    the next program.
+    """
+    run(
+        """
+        made = handler(shutdown_timeout=60)
+        log = attach(made)
+        deadline = time.monotonic() + 60
+        while not made.pipeline.shipping.is_shipper and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if os.fork() == 0:
+            log.info("8")
+            os._exit(0)
+        os.wait()
+        """,
+        tmp_path,
+    )
+    assert arrived(tmp_path)[8] == 1
+    assert not waiting(tmp_path)
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 @pytest.mark.parametrize("mode", MODES)
 def test_children_of_multiprocessing(method: str, mode: str, tmp_path: Path) -> None:

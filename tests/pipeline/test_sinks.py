@@ -182,6 +182,49 @@ def test_partial_answers_are_followed_by_the_record(make: Make, tmp_path: Path) 
     assert figures["in_spool"] == {"fickle": 0}
 
 
+@pytest.mark.parametrize("field", ["rejected", "retry"])
+def test_an_answer_about_other_records_says_nothing(make: Make, field: str) -> None:
+    """An answer that names what was not in the batch (positions, say) leaves open what is stored: all of it
+    comes again, and none counts as stored before.
+    """
+    sink = Fickle()
+    wrong = Answer(rejected={"0": "bad"}) if field == "rejected" else Answer(retry={"0"})
+    answers = [wrong, wrong]
+
+    def answer(batch: Batch) -> Answer | None:
+        return answers.pop() if answers else None
+
+    sink.before = answer
+    log, handler = make(sinks={"fickle": sink})
+    for number in range(20):
+        log.info("%d", number)
+    assert handler.flush(20)
+    assert stats()["stored"] == {"fickle": 20}
+    assert stats()["dead_letters"] == {}
+    assert stats()["retries"]["fickle"] == 2
+
+
+@pytest.mark.parametrize("take", [-1, 0, None])
+def test_a_pace_that_takes_nothing_sensible_gets_records_all_the_same(make: Make, take: int | None) -> None:
+    """A pace of less than one record is one: no write is empty, and nothing is left for ever."""
+
+    class Slow:
+        def __init__(self) -> None:
+            self.take = take
+
+        def wait(self) -> float:
+            return 0.0
+
+    sink = Fickle()
+    sink.pace = Slow()  # type: ignore[attr-defined]
+    log, handler = make(sinks={"fickle": sink})
+    for number in range(5):
+        log.info("%d", number)
+    assert handler.flush(20)
+    assert messages(sink) == [str(number) for number in range(5)]
+    assert min(sink.sizes) >= 1
+
+
 @pytest.mark.parametrize("trouble", [ValueError, SinkRejected, RecursionError])
 def test_poison_record_is_a_dead_letter_and_the_others_arrive(
     make: Make, tmp_path: Path, trouble: type[Exception]

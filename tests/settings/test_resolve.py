@@ -134,6 +134,8 @@ def test_environment_variables_are_told_apart() -> None:
         ({"ship": None}, ["ship in here", "needs a value"]),
         ({"sinks": ["store"]}, ["sinks in here", "table"]),
         ({"spool": {"path": ""}}, ["path"]),
+        ({"spool": {"path": "a\0b"}}, ["spool.path in here is a path"]),
+        ({"spool": {"path": "a\ud800b"}}, ["spool.path in here is a path"]),
     ],
 )
 def test_wrong_argument_is_told_with_its_place_and_the_nearest_right_one(
@@ -153,6 +155,40 @@ def test_wrong_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch) ->
         handler()
 
 
+def test_environment_variable_nested_without_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON or TOML that no parser can follow is a ConfigError, and no RecursionError."""
+    monkeypatch.setenv("TOOLOG_SINKS", "[" * 100_000)
+    with pytest.raises(ConfigError, match="environment variable TOOLOG_SINKS is not readable"):
+        handler()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[tool]\ntoolog = 5\n", "is a table of options, not a number"),
+        ("[[tool.toolog]]\nprofile = 'dev'\n", "is a table of options, not a list"),
+        ("x = " + "[" * 20_000, "is not readable as TOML"),
+    ],
+)
+def test_pyproject_of_the_wrong_form_is_told(nowhere: Path, text: str, told: str) -> None:
+    """What stands where [tool.toolog] belongs and is no table is an error, and is not passed over."""
+    (nowhere / "pyproject.toml").write_text(text)
+    with pytest.raises(ConfigError, match=told):
+        handler()
+
+
+def test_pyproject_whose_tool_is_no_table_says_nothing_of_us(nowhere: Path) -> None:
+    """A `tool` that is no table is somebody else's mistake."""
+    (nowhere / "pyproject.toml").write_text("tool = 5\n")
+    assert read_project() == (f"[tool.toolog] of {nowhere / 'pyproject.toml'}", {})
+
+
+def test_list_of_names_says_what_is_none() -> None:
+    """What is wrong in a list is told by its kind."""
+    with pytest.raises(ConfigError, match="repr_types in here is a list of names; a number is none"):
+        resolve(("capture",), {"repr_types": ["decimal.*", 5]}, where="here")
+
+
 def test_misspelt_environment_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable that is surely a misspelling is an error, and one of somebody else's is none."""
     monkeypatch.setenv("TOOLOG_OF_MY_OWN", "1")
@@ -160,6 +196,33 @@ def test_misspelt_environment_variable_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TOOLOG_DURABILTY", "memory")
     with pytest.raises(ConfigError, match="TOOLOG_DURABILITY"):
         handler()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("TOOLOG_LEVLE", "TOOLOG_LEVEL"), ("TOOLOG_SINK", "TOOLOG_SINKS"), ("TOOLOG_SHIIP", "TOOLOG_SHIP"),
+     ("TOOLOG_SHOP", "TOOLOG_SHIP"), ("TOOLOG_SHI", "TOOLOG_SHIP"), ("TOOLOG_HSIP", "TOOLOG_SHIP")],
+)  # fmt: skip
+def test_one_slip_of_a_finger_is_a_misspelling(
+    monkeypatch: pytest.MonkeyPatch, written: str, meant: str
+) -> None:
+    """A letter more, less, another one, or two changed about are told, in short names too."""
+    monkeypatch.setenv(written, "1")
+    with pytest.raises(ConfigError, match=f"{written}; did you mean {meant}"):
+        handler()
+
+
+@pytest.mark.parametrize("name", ["TOOLOG_CHOP", "TOOLOG_TOKEN", "TOOLOG_SHIPYARD", "TOOLOG_", "TOOLOG_HOST"])
+def test_a_variable_of_somebody_else_is_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """More than one slip away from all of ours, a variable is somebody's own."""
+    monkeypatch.setenv(name, "1")
+    handler()
+
+
+def test_a_level_is_told_by_the_variable_that_said_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LOG_LEVEL is named where it was LOG_LEVEL that spoke."""
+    monkeypatch.setenv("LOG_LEVEL", "debug")
+    assert look_up(("profile",), {}, where="arguments")["level"].where == "environment variable LOG_LEVEL"
 
 
 def test_wrong_pyproject_is_told_with_its_file(nowhere: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +30,26 @@ class OwnSink:
 
     def close(self) -> None:
         pass
+
+
+class AsyncSink(OwnSink):
+    """Written for an event loop, which a sink has not."""
+
+    async def write(self, batch: Batch) -> None:  # type: ignore[override]
+        pass
+
+
+class BreakingSink(OwnSink):
+    """Finds in its own way that its options are wrong."""
+
+    def __init__(self) -> None:
+        raise ValueError("the line to the moon is down")
+
+
+class NamelessSink(OwnSink):
+    """Cannot be given a name."""
+
+    name = property(lambda self: "")
 
 
 class NoSink:
@@ -71,7 +93,17 @@ def test_an_entry_point_of_another_package_is_found(monkeypatch: pytest.MonkeyPa
         ({"type": 5}, "type of sink 'x'"),
         ({"type": "file", "path": "p", "max_sise": 1}, "did you mean 'max_size'"),
         ({"type": "file", "path": "p", "name": "y"}, "unknown key 'name'"),
-        ({"type": "file"}, "path"),
+        ({"type": "file"}, r"sink 'x' \(file\) needs 'path'"),
+        ({"type": "file", "path": 7}, "path of sink 'x' is a path, not 7"),
+        ({"type": "file", "path": "p", "compress": "no"}, "compress of sink 'x' is true or false, not 'no'"),
+        ({"type": "file", "path": "p", "sync": 0}, "sync of sink 'x' is true or false"),
+        ({"type": "sqlite", "path": 7}, "path of sink 'x' is a path, not 7"),
+        ({"type": "sqlite", "path": "a\0.db"}, "path of sink 'x' is a path"),
+        ({"type": "memory", "timeout": 0}, "timeout of sink 'x' is more than 0"),
+        ({"type": f"{__name__}:BreakingSink"}, "could not be made from its options: the line to the moon"),
+        ({"type": f"{__name__}:NamelessSink"}, "could not be made"),
+        ({"type": "..relative:Sink"}, "could not be imported"),
+        ({"type": f"{__name__}:AsyncSink"}, r"write\(\) .* is a coroutine function"),
         ({"type": "file", "path": "p", "format": "xml"}, "'jsonl' or 'msgpack'"),
         ({"type": "file", "path": "p", "max_files": -1}, "max_files"),
         ({"type": "file", "path": "p", "max_size": "many"}, "max_size"),
@@ -113,3 +145,19 @@ def test_a_sink_of_a_later_release_is_told_plainly(kind: str, monkeypatch: pytes
         match=r"does not ship to .* yet.*console, elasticsearch, file, memory, opensearch, s3, sqlite",
     ):
         create("x", {"type": kind})
+
+
+def test_a_module_beside_the_command_says_how_it_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sink's module in the working directory, where an installed command does not look, is named with what
+    to do.
+    """
+    (tmp_path / "bulletin_beside.py").write_text("class Sink: pass\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    with pytest.raises(ConfigError, match=r"bulletin_beside.*PYTHONPATH=\."):
+        create("x", {"type": "bulletin_beside:Sink"})
+    with pytest.raises(ConfigError) as caught:
+        create("x", {"type": "bulletin_nowhere:Sink"})
+    assert "PYTHONPATH" not in str(caught.value)

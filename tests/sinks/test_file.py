@@ -240,6 +240,20 @@ def test_a_full_disk_leaves_no_torn_batch(tmp_path: Path, small_files: None) -> 
     assert numbers(tmp_path) == [1, 2]
 
 
+def test_a_line_that_somebody_added_costs_no_record(tmp_path: Path, small_files: None) -> None:
+    """A disk that fails after somebody wrote into the file by hand: only the torn batch is taken back."""
+    sink = FileSink(path=tmp_path / "calls.jsonl")
+    sink.connect()
+    write(sink, 1)
+    with sink.path.open("ab") as file:
+        file.write(b'{"record_id": "5"}\n')
+    write(sink, 2)
+    with pytest.raises(SinkUnavailable):
+        write(sink, *range(3, 200))
+    sink.close()
+    assert numbers(tmp_path) == [1, 5, 2]
+
+
 def test_json_with_line_feeds_is_put_on_one_line(tmp_path: Path) -> None:
     """A record that arrives as JSON over several lines still takes one line."""
     from toolog.sinks import SinkRecord

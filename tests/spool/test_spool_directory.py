@@ -14,6 +14,7 @@ import pytest
 from toolog.errors import SpoolError
 from toolog.spool import Frame, ShipperLock, Spool, SpoolReader, iter_frames
 from toolog.spool.frame import MARK, build, salt_of
+from toolog.spool.room import ask_for_room, room_asked_for
 from toolog.spool.segment import sweep
 
 Drain = Callable[[SpoolReader], list[Frame]]
@@ -117,6 +118,20 @@ def test_a_lock_file_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
     (tmp_path / "shipper.lock").mkdir()
     with pytest.raises(SpoolError, match="cannot be opened"):
         ShipperLock(tmp_path).try_acquire()
+
+
+def test_pipes_in_the_place_of_files_hold_nobody_up(directory: Path) -> None:
+    """Under the name of the lock or of the file that asks for room may lie anything: nobody waits for it."""
+    spool = Spool(directory)
+    for name in ("shipper.lock", "room.wanted"):
+        os.mkfifo(directory / name)
+    ask_for_room(directory, 40)
+    assert room_asked_for(directory) is None
+    assert not (directory / "room.wanted").exists()
+    assert spool.shipper_lock().owner() is None
+    assert not ShipperLock(directory).is_taken()
+    ask_for_room(directory, 40)
+    assert room_asked_for(directory) == 40
 
 
 def test_the_lock_of_a_killed_process_is_free(directory: Path, child: Child) -> None:

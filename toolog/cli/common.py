@@ -140,8 +140,18 @@ def open_store(given: Path | None) -> Store:
 
     path = find_store(given)
     if not path.exists():
-        raise ConfigError(f"there is no store at {path}; `toolog demo` makes one, --store names another")
+        raise no_store(path)
     return store.open(path, read_only=True)
+
+
+def no_store(path: Path) -> ConfigError:
+    """Return the error for a store that is not there. Where a program said in its own source where it is, no
+    command knows of it.
+    """
+    return ConfigError(
+        f"there is no store at {path}; --store names another, such as one that a program configures in its "
+        "source; `toolog demo` makes one"
+    )
 
 
 def print_json(document: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -35,8 +36,8 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
     """Check the configuration, and tell what `toolog.instrument(NAME)` would and would not wrap, and why.
 
     NAMEs are modules, classes or functions by their dotted names; left out, those that the configuration says
-    `toolog run` instruments. They are imported for it. Inside a running program, ask
-    `toolog.instrumentation.doctor.diagnose()`. The exit code is 1 when there is a problem.
+    `toolog run` instruments. They are imported for it, also from the working directory. Inside a running
+    program, ask `toolog.instrumentation.doctor.diagnose()`. The exit code is 1 when there is a problem.
 
     \b
     Example:
@@ -47,6 +48,8 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
     if targets:
         from toolog.instrumentation.doctor import diagnose
 
+        if not sys.flags.safe_path and "" not in sys.path:  # what a program here would import, is found
+            sys.path.insert(0, "")
         # That nothing has a handler yet is true of this process only, which runs no tools.
         found += [one for one in diagnose(*targets, load=True).findings if one.cause != "no handler"]
     if as_json:
@@ -80,6 +83,7 @@ def _environment() -> Iterator[Finding]:
 def _configuration() -> Iterator[Finding]:
     """Yield whether the configuration can be used, and whether what it writes to can be written."""
     from toolog.instrumentation.silence import Finding
+    from toolog.settings.resolve import unknown_variables
 
     try:
         from toolog.profiles import dict_config
@@ -96,9 +100,18 @@ def _configuration() -> Iterator[Finding]:
     yield Finding(
         "ok", "configuration", "configuration", f"can be used; its level is {level}, its sinks are {sinks}"
     )
+    for variable in unknown_variables():
+        yield Finding(
+            "note",
+            "variable",
+            variable,
+            "sets nothing",
+            "the variables are in docs/reference/configuration.md",
+        )
     for subject, path in (("store", find_store(None)), ("spool", Path(configured("handler", "spool.path")))):
         place = next((one for one in (path, *path.absolute().parents) if one.exists()), path)
-        if os.access(place, os.W_OK) and (place.is_dir() or (subject == "store" and place == path)):
+        is_file = subject == "store" and place == path
+        if os.access(place, os.W_OK) and (place.is_file() if is_file else place.is_dir()):
             yield Finding("ok", subject, subject, f"{path} can be written")
         else:
             advice = "records are kept in memory until it can; give the process its own directory"

@@ -19,6 +19,7 @@ from toolog.cli.common import (
     find_store,
     json_option,
     marks,
+    no_store,
     open_store,
     print_json_lines,
     print_lines,
@@ -164,7 +165,7 @@ def _ask_cluster(place: Place, asked: dict[str, Any], damage: Damage) -> list[di
 def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of one statement that only reads."""
     if not path.exists():
-        raise ConfigError(f"there is no store at {path}; `toolog demo` makes one, --store names another")
+        raise no_store(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
         connection.set_authorizer(_allow_reading)

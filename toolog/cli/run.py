@@ -56,32 +56,44 @@ def command(
       toolog run -m myagent
     """
     import toolog
-    from toolog.instrumentation.frameworks import EVERYTHING, adapters, is_loaded
-    from toolog.instrumentation.runprogram import run_program
+    from toolog.instrumentation.frameworks import EVERYTHING
+    from toolog.instrumentation.runprogram import NoProgram, run_program
 
     tools = names or tuple(configured("run", "instrument")) or (EVERYTHING,)
     made: list[toolog.Instrumentation] = []
     toolog.configure(profile, handle_signals=True)
     try:
-        return run_program(
+        code = run_program(
             program,
             arguments,
             module=module,
             tools=tools,
             instrument=lambda name: made.append(toolog.instrument(name)),
         )
-    finally:
-        _name_the_missing(made)
-        if tools == (EVERYTHING,) and not any(map(is_loaded, adapters().values())):
-            click.echo(
-                "toolog run: nothing was recorded: the program imported no agent framework that toolog "
-                "knows, and nothing else is named (--instrument NAME, or instrument in [tool.toolog])",
-                err=True,
-            )
-        else:
-            _explain()
-        if as_json:
-            _tell()
+    except NoProgram:  # that is all there is to say
+        raise
+    except BaseException:
+        _report(tools, made, as_json)
+        raise
+    _report(tools, made, as_json)
+    return code
+
+
+def _report(tools: Sequence[str], made: Sequence[toolog.Instrumentation], as_json: bool) -> None:
+    """Say at the end what was not recorded, and why."""
+    from toolog.instrumentation.frameworks import EVERYTHING, adapters, is_loaded
+
+    _name_the_missing(made)
+    if tuple(tools) == (EVERYTHING,) and not any(map(is_loaded, adapters().values())):
+        click.echo(
+            "toolog run: nothing was recorded: the program imported no agent framework that toolog "
+            "knows, and nothing else is named (--instrument NAME, or instrument in [tool.toolog])",
+            err=True,
+        )
+    else:
+        _explain()
+    if as_json:
+        _tell()
 
 
 def _name_the_missing(made: Sequence[toolog.Instrumentation]) -> None:

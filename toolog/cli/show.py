@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from toolog.sinks.lines import Line
 
 DETAILS = ("input", "output", "stdout", "stderr", "tags", "masked", "truncated")
+_FEWEST = 6
+"""How many digits of a trace id are asked for, so that none fits by accident."""
 
 
 @click.command("show", short_help="Show one trace as a waterfall, with inputs, outputs and errors.")
@@ -62,6 +64,8 @@ def command(
       toolog show 4bf92f3577b3 --all
       toolog show 4bf92f3577b3 --from search
     """
+    if len(trace) < _FEWEST:
+        raise click.UsageError(f"{trace!r} is too short: {_FEWEST} digits of a trace id or more", ctx)
     place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
     if place.kind == "search":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
+import os
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +19,7 @@ from toolog.cli.common import (
     FOUND_NOTHING,
     Damage,
     filter_options,
+    find_store,
     json_option,
     marks,
     open_store,
@@ -25,6 +29,7 @@ from toolog.cli.common import (
 )
 from toolog.cli.places import Place, find_one, from_options, search_options
 from toolog.cli.places import store_path as own_path
+from toolog.sinks import lines
 
 POLL = 0.2
 """Seconds between two looks at the store with --follow."""
@@ -62,8 +67,8 @@ def command(
     """Show the newest calls of the local store, or of a search cluster (--from search), oldest first.
 
     With --tree the chosen calls stand in their traces: which call made which, what they printed and logged,
-    grouped by session. With --follow new calls are added as they end. The exit code is 1 when no call was
-    found.
+    grouped by session. With --follow new calls are added as they end; where there is no store yet, it is
+    waited for. The exit code is 1 when no call was found.
 
     \b
     Example:
@@ -109,6 +114,8 @@ def _tail_store(
     path: Path | None, filters: dict[str, Any], limit: int, tree: bool, follow: bool, as_json: bool
 ) -> list[dict[str, Any]]:
     """Show the newest calls of a store, and those that come; return the first of them."""
+    if follow:
+        _wait_for(find_store(path))
     with open_store(path) as store:
         after = store.last_id()
         found = store.calls(**filters, limit=limit)[::-1]
@@ -124,6 +131,27 @@ def _tail_store(
                     _print_calls([call], as_json)
                 sys.stdout.flush()
     return found
+
+
+def _wait_for(path: Path) -> None:
+    """Wait until there is a store: who follows may come before the program that records."""
+    if not _is_made(path):
+        click.echo(f"waiting for {lines.visible(str(path))}, where nothing is recorded yet", err=True)
+        while not _is_made(path):
+            time.sleep(POLL)
+
+
+def _is_made(path: Path) -> bool:
+    """Whether there is a store, or something else whose fault is told when it is opened."""
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return path.exists()
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as held:
+            return held.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
+    except sqlite3.OperationalError:  # it is being made just now
+        return False
+    except sqlite3.Error:
+        return True
 
 
 def _print_calls(found: list[dict[str, Any]], as_json: bool) -> None:

@@ -66,6 +66,8 @@ class Choice:
 def _globs(value: Globs, option: str) -> tuple[str, ...] | None:
     if value is None:
         return None
+    if not isinstance(value, Iterable):
+        raise ConfigError(f"{option} takes globs over names such as 'Class.method', not {value!r}")
     globs = (value,) if isinstance(value, str) else tuple(value)
     for glob in globs:
         if not isinstance(glob, str):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from toolog import context
+from toolog import propagation
 from toolog.context import Scope, current, pop, push
 
 
@@ -48,7 +48,7 @@ def describe(scope: Scope) -> dict[str, str]:
     """Return a scope as the text that `toolog.carrier` gives for the current one."""
     token = push(scope)
     try:
-        return context.carrier()
+        return propagation.carrier()
     finally:
         pop(token)
 
@@ -64,7 +64,7 @@ def revive(carrier: dict[str, str] | None) -> Scope | None:
         return None
     token = push(None)
     try:
-        with context.attach(carrier) as scope:
+        with propagation.attach(carrier) as scope:
             return scope
     finally:
         pop(token)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import logging
 import os
 import sys
 from asyncio import BaseProtocol
@@ -24,6 +25,9 @@ _LruCache = type(functools.lru_cache(lambda: None))
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _STANDARD = os.path.dirname(os.__file__)  # of the standard library
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+_LOGGING = frozenset({logging.Logger, logging.Handler, logging.Filter, logging.Formatter})
+_BELOW = frozenset({"logging", "threading"})
 
 
 class Kind(NamedTuple):
@@ -146,6 +150,8 @@ def why_no_tools(cls: type) -> str | None:
         return "metaclass"
     if BaseProtocol in line:
         return "protocol of an event loop: that calls it, not the agent"
+    if not _LOGGING.isdisjoint(line):
+        return "part of logging, by which records leave"
     names = class_vars(cls)
     if tuple in line and any("_fields" in class_vars(base) and "_make" in class_vars(base) for base in line):
         return "named tuple"
@@ -154,6 +160,11 @@ def why_no_tools(cls: type) -> str | None:
     if names.get("_is_protocol") is True:
         return "protocol"
     return None
+
+
+def is_below(module: str) -> bool:
+    """Whether a module is what recording itself stands on: to record its calls, it would be called."""
+    return module.partition(".")[0] in _BELOW
 
 
 def module_of(cls_or_function: Any) -> str:

@@ -19,6 +19,10 @@ from typing import Any
 from toolog.instrumentation.entry import instrument
 
 
+class NoProgram(SystemExit):
+    """There is no such program, which is told on stderr; the exit code is python's: 2, or 1 for a module."""
+
+
 def run_program(
     program: str,
     arguments: Sequence[str] = (),
@@ -31,8 +35,9 @@ def run_program(
     would.
 
     ``tools``: dotted names to instrument first, each by ``instrument``. Returns the exit code: 0, or 1 after
-    an uncaught exception (told by ``sys.excepthook``), 130 after Ctrl-C, 2 when there is no such file. A
-    SystemExit of the program passes through. Raises ConfigError for a tool that cannot be instrumented.
+    an uncaught exception (told by ``sys.excepthook``), 130 after Ctrl-C. A SystemExit of the program passes
+    through. Raises NoProgram when there is nothing to run, and ConfigError for a tool that cannot be
+    instrumented.
     """
     sys.argv = [program, *arguments]
     if not sys.flags.safe_path:
@@ -56,10 +61,10 @@ def run_program(
             spec, code = None, _read(program)
     except OSError as error:
         print(f"toolog run: can't open file {program!r}: {error.strerror}", file=sys.stderr)  # noqa: T201
-        return 2
+        raise NoProgram(2) from error
     except ImportError as error:
         print(f"toolog run: {error}", file=sys.stderr)  # noqa: T201
-        return 1
+        raise NoProgram(1) from error
     except SyntaxError as error:
         return _tell(error)
     main = _make_main(program, spec)

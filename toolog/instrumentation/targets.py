@@ -24,6 +24,7 @@ from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.imports import can_be_found
 from toolog.instrumentation.kinds import (
     class_vars,
+    is_below,
     is_class,
     kind_of,
     module_of,
@@ -195,6 +196,9 @@ def search(target: Target, choice: Choice, found: Found, *, name: str | None, ne
     if target.kind in ("framework", "adapted"):
         found.adapted.append(target.value)
         return
+    if is_below(_home(target)):
+        found.skip(target.label, "recording itself works with it")
+        return
     if target.kind == "module":
         find_in_module(target.value, choice, found, name=name, nested=bool(nested))
         _look_behind(target.value, found)
@@ -217,6 +221,15 @@ def search(target: Target, choice: Choice, found: Found, *, name: str | None, ne
 
 
 _NOTHING: tuple[str, str, dict[str, str], frozenset[str]] = ("", "", {}, frozenset())
+
+
+def _home(target: Target) -> str:
+    """Return the module that a target is, or that defines it."""
+    if target.kind == "module":
+        return str(module_vars(target.value).get("__name__", ""))
+    if target.kind == "instance":
+        return module_of(type(target.value))
+    return module_of(target.value.__func__ if target.kind == "method" else target.value)
 
 
 def _look_behind(module: ModuleType, found: Found) -> None:

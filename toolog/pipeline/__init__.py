@@ -46,6 +46,7 @@ from toolog.serializers.base import COMPACT
 
 __all__ = ["Options", "Pipeline", "accepted"]
 
+_LOOK = 0.01
 _POLL = 0.002
 _GRACE = 0.5
 _MEMORY, _PROCESS, _POWER, _NOWHERE = range(4)
@@ -319,7 +320,7 @@ class Pipeline:
             return False
         self.salvage()
         if self.options.ship != "background":
-            return self.held.is_empty()
+            return self._wait_durable(deadline)
         if not self.worker.alive and not self.ended:
             self.keep_house()
         return self.shipping.wait(deadline, and_left=True)
@@ -339,6 +340,16 @@ class Pipeline:
                 return False
             time.sleep(_POLL)
         self._draining.release()
+        return True
+
+    def _wait_durable(self, deadline: float) -> bool:
+        """Wait until the disk has what is held in memory: a full one may have room before the time is up."""
+        while not self.held.is_empty():
+            if self.ended or time.monotonic() >= deadline:
+                return False
+            if not self.worker.alive:
+                self.keep_house()
+            time.sleep(_LOOK)
         return True
 
     # -- the end

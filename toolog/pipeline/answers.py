@@ -7,13 +7,13 @@ from collections.abc import Set as AbstractSet
 
 from toolog.errors import SinkUnavailable
 from toolog.sanitize import inuse
-from toolog.sinks.base import Answer
+from toolog.sinks.base import Answer, Batch
 
 _STORED = Answer()
 
 
-def read_answer(given: object) -> Answer:
-    """Return what a sink's ``write`` returned as an Answer: None says that all is stored.
+def read_answer(given: object, batch: Batch) -> Answer:
+    """Return what a sink's ``write`` returned for a batch as an Answer: None says that all is stored.
 
     Raises SinkUnavailable for what is no answer. Nobody knows then what is stored, and it is the sink's fault
     and not the records': they are kept, and come again.
@@ -28,6 +28,9 @@ def read_answer(given: object) -> Answer:
         raise _no_answer(f"retry is {_kind(given.retry)}, not a set of record_ids")
     if isinstance(given.again, bool) or not isinstance(given.again, int) or given.again < 0:
         raise _no_answer(f"again is {_kind(given.again)}, not a number from 0 on")
+    named = {*given.rejected, *given.retry}
+    if named and not named <= {record.record_id for record in batch}:
+        raise _no_answer("it names what is no record_id of the batch (record.record_id)")
     return given
 
 

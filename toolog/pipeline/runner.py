@@ -33,6 +33,7 @@ from toolog.pipeline import progress
 from toolog.pipeline.answers import read_answer, words_of
 from toolog.pipeline.batch import Batch, portions
 from toolog.pipeline.breaker import PROBE, Breaker
+from toolog.pipeline.clock import Clock
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.gather import POLL, gather
 from toolog.pipeline.losses import Losses
@@ -101,6 +102,7 @@ class SinkRunner(Loop):
         self._purge_every = purge_every
         self._most_in_hand = most_in_hand
         self._purge_due = 0.0
+        self._clock = Clock()
         self._purge_latest = time.monotonic() + purge_every
         self._sink: Sink | None = None
         self._is_done: Callable[[], bool] = lambda: False
@@ -302,7 +304,7 @@ class SinkRunner(Loop):
         if self.stopping or self._is_done():
             raise Stopped
         part = batch.open[0]
-        most = (None if pace is None else pace.take) or len(part)
+        most = max(1, (None if pace is None else pace.take) or len(part))  # a pace may be anybody's
         if self.breaker.is_open:
             if not hasattr(self._sink, "plan"):
                 most = min(most, PROBE)
@@ -321,7 +323,7 @@ class SinkRunner(Loop):
         try:
             records = [batch.records[index] for index in part]
             self._plan(records)
-            answer = read_answer(self._sink.write(records))
+            answer = read_answer(self._sink.write(records), records)
             breathe()
         except SinkUnavailable as error:
             self._watch.end()
@@ -423,6 +425,8 @@ class SinkRunner(Loop):
         now = time.monotonic()
         self._purge_due, self._purge_latest = now + self._purge_every, now + 2 * self._purge_every
         assert self._sink is not None
+        if not self._clock.is_trusted():
+            return
         self.enter()
         try:
             self._purge(self._sink)

@@ -57,7 +57,7 @@ class Shipping:
         self._ready = False  # the lock is ours, and the cursors were read since
         self._other_ships = False
         self._lock_at = 0.0
-        self._born = time.monotonic()
+        self._born, self._began = time.monotonic(), time.time_ns()
         self._refused_at = 0.0
 
     @property
@@ -229,25 +229,30 @@ class Shipping:
 
     # -- what has arrived
 
-    def own_segments(self, *, and_left: bool = False) -> dict[str, int]:
+    def own_segments(self, *, left_since: int | None = None) -> dict[str, int]:
         """Return the segments that this process wrote, and their sizes in bytes.
 
-        ``and_left``: also those that dead processes left, which this one ships for them.
+        ``left_since``: also those that dead processes began at that time (nanoseconds of the Unix epoch) or
+        later, which this one ships for them.
         """
         pid = os.getpid()
         spool = self.outlet.spool
-        segments = [] if spool is None else spool.segments()
-        return {one.name: one.size for one in segments if one.facts.pid == pid or (and_left and not one.live)}
+        return {
+            one.name: one.size
+            for one in ([] if spool is None else spool.segments())
+            if one.facts.pid == pid
+            or (left_since is not None and not one.live and one.facts.created_ns >= left_since)
+        }
 
     def wait(self, deadline: float, *, and_left: bool = False) -> bool:
         """Wait until every sink has acknowledged what this process has in the spool now.
 
-        ``and_left``: also what dead processes left there. Where no thread runs, this one ships. Where another
-        process ships there is nothing to wait for. False when the deadline (monotonic seconds) came.
+        With what dead processes left there since this one began, such as the workers of its pools;
+        ``and_left``: all that they left. Where no thread runs, this one ships. Where another process ships
+        there is nothing to wait for. False when the deadline (monotonic seconds) came.
         """
-        arrivals = Arrivals(
-            self.outlet, self._held, lambda: self.own_segments(and_left=and_left), self.passed
-        )
+        since = 0 if and_left else self._began
+        arrivals = Arrivals(self.outlet, self._held, lambda: self.own_segments(left_since=since), self.passed)
         is_done = _Once(lambda: self._has_arrived(arrivals))
         began = time.monotonic()
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:

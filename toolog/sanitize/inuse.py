@@ -37,6 +37,15 @@ def mask(value: Any, path: str = "") -> Any:
     return value
 
 
+def mask_content(value: Any, path: str, tool: str | None = None) -> Any:
+    """Return a record's content masked as in records: by all sanitizers in use, where there is none by the
+    default one. Never raises.
+    """
+    for sanitizer in list(_inuse.values()) or [default()]:
+        value = sanitizer.sanitize_at(value, path, tool)[0]
+    return value
+
+
 @lru_cache(maxsize=_MOST_NAMES)
 def mask_name(name: str) -> str:
     """Return the name of a thread, task or process as it may be shown; remembered, because names come

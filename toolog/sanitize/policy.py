@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import re2
 
-from toolog.errors import ConfigError, unknown_key
+from toolog.errors import ConfigError, kind_of, unknown_key
 from toolog.sanitize import candidates, rules, scans
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.glance import Glance
@@ -283,9 +283,7 @@ def _texts(given: Any, name: str) -> list[str]:
     if given is None:
         return []
     if isinstance(given, str) or not isinstance(given, Sequence | set | frozenset):
-        raise ConfigError(f"sanitizer option {name!r} is a list of texts, not"
-        " {given!r}" if name != "known_secrets"
-                          else "sanitizer option 'known_secrets' is a list of texts")  # fmt: skip
+        raise ConfigError(f"sanitizer option {name!r} is a list of texts, not {kind_of(given)}")
     texts = list(given)
     if not all(isinstance(text, str) and text for text in texts):
         raise ConfigError(f"sanitizer option {name!r} holds something that is no text, or an empty text")

@@ -28,7 +28,7 @@ def read_config(path: Path) -> tuple[str, Mapping[str, Any]]:
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # of TOML, JSON and UTF-8 alike
+    except (ValueError, RecursionError) as error:  # of TOML, JSON and UTF-8 alike
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise ConfigError(f"{path} is not readable as {kind}: {error}") from error
     where = str(path)

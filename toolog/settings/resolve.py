@@ -19,11 +19,12 @@ from toolog.errors import ConfigError, kind_of, nearest, shown, unknown_key
 from toolog.settings import CaptureSettings, capture
 from toolog.settings.files import VARIABLE, read_config
 from toolog.settings.table import TABLE, Parameter, section
-from toolog.units import parse_duration, parse_size
+from toolog.units import parse_duration, parse_path, parse_size
 
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off"}
 _ENVIRONMENT = {parameter.env for parameter in TABLE if parameter.env} | {VARIABLE}
+_PREFIX = "TOOLOG_"
 _NEAR = 0.9
 """How alike an unknown TOOLOG_ variable must be to one of ours to be called a misspelling."""
 
@@ -65,8 +66,9 @@ def look_up(
         name = parameter.name
         if name in arguments:
             found[name] = Found(parameter, arguments[name], f"{name} in {where}", False)
-        elif (text := _from_environment(parameter)) is not None:
-            place_there = f"environment variable {parameter.env}"
+        elif (said := _from_environment(parameter)) is not None:
+            variable, text = said
+            place_there = f"environment variable {variable}"
             found[name] = Found(parameter, _parse(parameter, text), place_there, False)
         elif name in written:
             found[name] = Found(parameter, written[name], f"{name} in {place}", False)
@@ -141,9 +143,13 @@ def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
         for folder in (directory, *directory.parents):
             file = folder / "pyproject.toml"
             if file.is_file():
-                table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("toolog", {})
-                return f"[tool.toolog] of {file}", table if isinstance(table, Mapping) else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+                tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+                table = tool.get("toolog", {}) if isinstance(tool, Mapping) else {}
+                where = f"[tool.toolog] of {file}"
+                if not isinstance(table, Mapping):
+                    raise ConfigError(f"{where} is a table of options, not {kind_of(table)}")
+                return where, table
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file} is not readable as TOML: {error}") from error
     except OSError:  # the directory is gone, or may not be read: then nothing is configured there
         pass
@@ -152,39 +158,53 @@ def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
 
 def check_environment() -> None:
     """Raise ConfigError for a TOOLOG_ variable that is surely a misspelt one of ours."""
-    for name in os.environ:
-        if name.startswith("TOOLOG_") and name not in _ENVIRONMENT:
-            guess = nearest(name, _ENVIRONMENT)
-            if guess is not None and _likeness(name, guess) >= _NEAR:
-                raise ConfigError(f"unknown environment variable {name}; did you mean {guess}?")
+    for name in unknown_variables():
+        guess = nearest(name, _ENVIRONMENT)
+        if guess is not None and _is_misspelt(name.removeprefix(_PREFIX), guess.removeprefix(_PREFIX)):
+            raise ConfigError(f"unknown environment variable {name}; did you mean {guess}?")
 
 
-def _likeness(one: str, other: str) -> float:
+def unknown_variables() -> list[str]:
+    """Return the TOOLOG_ variables of the environment that set nothing."""
+    return sorted(name for name in os.environ if name.startswith(_PREFIX) and name not in _ENVIRONMENT)
+
+
+def _is_misspelt(one: str, other: str) -> bool:
+    """Whether two words are as good as the same, or one slip of a finger apart: a letter more, less, another,
+    or two changed about.
+    """
     import difflib  # only for a variable that nobody knows
 
-    return difflib.SequenceMatcher(None, one.removeprefix("TOOLOG_"), other.removeprefix("TOOLOG_")).ratio()
+    if difflib.SequenceMatcher(None, one, other).ratio() >= _NEAR:
+        return True
+    short, long = sorted((one, other), key=len)
+    at = next((place for place, letter in enumerate(short) if letter != long[place]), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    return short[at + 1 :] == long[at + 1 :] or short[at:][:2][::-1] + short[at + 2 :] == long[at:]
 
 
-def _from_environment(parameter: Parameter) -> str | None:
+def _from_environment(parameter: Parameter) -> tuple[str, str] | None:
+    """Return the variable that says something about a parameter, and what it says."""
     if not parameter.env:
         return None
-    text = os.environ.get(parameter.env)
-    if text is None and parameter.env == "TOOLOG_LEVEL":
+    variable, text = parameter.env, os.environ.get(parameter.env)
+    if text is None and variable == "TOOLOG_LEVEL":
         # LOG_LEVEL is the application's own: it may hold words that are no levels of `logging`.
-        text = os.environ.get("LOG_LEVEL", "").strip().upper()
+        variable, text = "LOG_LEVEL", os.environ.get("LOG_LEVEL", "").strip().upper()
         if text not in logging.getLevelNamesMapping() and not text.isdigit():
             return None
-    return text or None
+    return (variable, text) if text else None
 
 
 def with_sink_defaults(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return one sink's options, with what the environment says for all sinks where this one says nothing."""
     filled = dict(options)
     for parameter in section("sink"):
-        text = _from_environment(parameter)
-        if text is None:
+        said = _from_environment(parameter)
+        if said is None:
             continue
-        value = check(parameter, _parse(parameter, text), f"environment variable {parameter.env}")
+        value = check(parameter, _parse(parameter, said[1]), f"environment variable {said[0]}")
         group, _, inner = parameter.name.partition(".")
         if not inner:
             filled.setdefault(group, value)
@@ -200,7 +220,7 @@ def _parse(parameter: Parameter, text: str) -> Any:
     if parameter.kind in ("table", "levels", "strings") or (parameter.kind == "durability" and "{" in text):
         try:
             return json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(
                 f"environment variable {parameter.env} is not readable as JSON: {error}"
             ) from error
@@ -306,16 +326,15 @@ def _key(parameter: Parameter, value: Any, where: str) -> str:
     raise ConfigError(f"{where} is a text of at least 8 characters, which is not shown here")
 
 
-def _path(parameter: Parameter, value: Any, where: str) -> str:
-    if isinstance(value, (str, os.PathLike)) and os.fspath(value):
-        return os.path.expanduser(os.fsdecode(value))
-    raise ConfigError(f"{where} is a path, not {shown(value)}")
-
-
 def _names(parameter: Parameter, value: Any, where: str) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(isinstance(name, str) and name for name in value):
-        return tuple(value)
-    raise ConfigError(f"{where} is a list of names, not {shown(value)}")
+    if not isinstance(value, (list, tuple)):
+        raise ConfigError(f"{where} is a list of names, not {shown(value)}")
+    for name in value:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(
+                f"{where} is a list of names; {kind_of(name) if name != '' else 'an empty text'} is none"
+            )
+    return tuple(value)
 
 
 def _table(parameter: Parameter, value: Any, where: str) -> Any:
@@ -371,7 +390,7 @@ _CHECKS: dict[str, Callable[[Parameter, Any, str], Any]] = {
     "key": _key,
     "names": _names,
     "number": _number,
-    "path": _path,
+    "path": lambda parameter, value, where: parse_path(value, where),
     "size": lambda parameter, value, where: parse_size(value, where),
     "strings": _strings,
     "table": _table,

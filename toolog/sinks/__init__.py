@@ -9,10 +9,11 @@ for.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolog.errors import ConfigError, NotInstalled, nearest, shown, unknown_key
+from toolog.errors import ConfigError, NotInstalled, ToologError, nearest, shown, unknown_key
 from toolog.sinks.base import (
     COMMON_OPTIONS,
     Answer,
@@ -69,6 +70,7 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
     """
     if not isinstance(options, Mapping):
         if isinstance(options, Sink):
+            _refuse_coroutines(name, type(options).__name__, options)
             return options
         raise ConfigError(
             f"sink {name!r} is a table of options or a sink object, not a {type(options).__name__}"
@@ -78,23 +80,29 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
         raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {shown(kind)}")
     factory = _find(name, kind)
     own = {key: value for key, value in options.items() if key not in COMMON_OPTIONS}
-    declared, takes_any = _declared(factory)
+    declared, needed, takes_any = _declared(factory)
     if not takes_any:
         for key in own:
             if key not in declared or key == "name":
                 raise unknown_key(key, {*declared, *COMMON_OPTIONS} - {"name"}, f"sink {name!r}")
+    for key in needed:
+        if key not in options and key != "name":
+            raise ConfigError(f"sink {name!r} ({kind}) needs {key!r}")
     if "timeout" in declared and "timeout" in options:
         own["timeout"] = options["timeout"]
     if "name" in declared:
         own["name"] = name
     try:
         sink = factory(**own)
-    except TypeError as error:
+        if not getattr(sink, "name", ""):
+            sink.name = name
+    except ToologError:
+        raise
+    except Exception as error:  # of anybody's class
         raise ConfigError(f"sink {name!r} ({kind}) could not be made from its options: {error}") from error
-    if not getattr(sink, "name", ""):
-        sink.name = name
     if not isinstance(sink, Sink):
         raise ConfigError(f"sink {name!r}: {kind} has no connect(), write(batch) and close()")
+    _refuse_coroutines(name, kind, sink)
     delivery(sink, options)  # a wrong batch, timeout or retry is told now, not when the shipper starts
     return sink
 
@@ -126,14 +134,16 @@ def _find(name: str, kind: str) -> Any:
     if ":" in kind:
         try:
             return _load(kind)
-        except (ImportError, AttributeError, ValueError) as error:
+        except Exception as error:  # whatever a module does when it is imported
             wrong = NotInstalled if isinstance(error, ModuleNotFoundError) else ConfigError
-            raise wrong(f"type of sink {name!r}: {kind!r} could not be imported: {error}") from error
+            raise wrong(
+                f"type of sink {name!r}: {kind!r} could not be imported: {error}{_hint(kind, error)}"
+            ) from error
     for point in _entry_points():
         if point.name == kind:
             try:
                 return point.load()
-            except (ImportError, AttributeError) as error:
+            except Exception as error:
                 raise ConfigError(
                     f"type of sink {name!r}: the entry point {kind!r} is broken: {error}"
                 ) from error
@@ -162,13 +172,38 @@ def _load(dotted: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _declared(factory: Any) -> tuple[frozenset[str], bool]:
-    """Return the names of a factory's keyword parameters, and whether it takes any."""
+def _hint(kind: str, error: Exception) -> str:
+    """Say what is missing where the module lies in the working directory, and a command does not see it."""
+    top = kind.partition(":")[0].partition(".")[0]
+    if getattr(error, "name", None) != top or not any(
+        os.path.exists(path) for path in (f"{top}.py", os.path.join(top, "__init__.py"))
+    ):
+        return ""
+    return f"; {top!r} lies in the working directory, where only PYTHONPATH=. makes it be looked for"
+
+
+def _refuse_coroutines(name: str, kind: str, sink: Sink) -> None:
+    from inspect import iscoroutinefunction  # as below
+
+    for method in ("connect", "write", "close"):
+        if iscoroutinefunction(getattr(sink, method)):
+            raise ConfigError(
+                f"sink {name!r}: {method}() of {kind} is a coroutine function; a sink is called in a "
+                "thread of its own, where it may block, so write it with def"
+            )
+
+
+def _declared(factory: Any) -> tuple[frozenset[str], list[str], bool]:
+    """Return the names of a factory's keyword parameters, those of them without a default, and whether it
+    takes any.
+    """
     import inspect  # 10 ms, when the first sink is made
 
     try:
         parameters = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):
-        return frozenset(), True
-    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    return frozenset(names), any(p.kind is p.VAR_KEYWORD for p in cast(Any, parameters))
+        return frozenset(), [], True
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    needed = [p.name for p in named if p.default is p.empty]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in cast(Any, parameters))
+    return frozenset(p.name for p in named), needed, takes_any

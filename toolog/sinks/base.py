@@ -266,6 +266,8 @@ def delivery(sink: Sink, options: Mapping[str, Any]) -> Delivery:
         if key != "max_backoff":
             raise unknown_key(key, ("max_backoff",), f"retry of {where}")
     timeout = parse_duration(options.get("timeout", getattr(sink, "timeout", 30.0)), f"timeout of {where}")
+    if not timeout:
+        raise ConfigError(f"timeout of {where} is more than 0 s: nothing returns at once")
     backoff = parse_duration(
         retry.get("max_backoff", getattr(sink, "max_backoff", 60.0)), f"retry.max_backoff of {where}"
     )

@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from toolog.breath import breathing
+from toolog.descriptors import above_standard
 from toolog.errors import ConfigError, SerializationError, SinkUnavailable, shown
 from toolog.ownership import hand_over
 from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
 from toolog.sinks.forms import FORMS, bytes_in
-from toolog.units import parse_duration, parse_size
+from toolog.units import parse_duration, parse_path, parse_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class FileSink:
     ) -> None:
         where = f"sink {name!r}"
         self.name = name
-        self.path = Path(path).expanduser()
+        self.path = Path(parse_path(path, f"path of {where}"))
         if format is None:
             format = "msgpack" if self.path.suffix in {".msgpack", ".mp"} else "jsonl"
         if format not in FORMS:
@@ -88,8 +89,11 @@ class FileSink:
         self.rotate_every = parse_duration(rotate_every, f"rotate_every of {where}")
         self.max_files = max_files
         self.max_age = parse_duration(max_age, f"max_age of {where}")
-        self._compress = bool(compress)
-        self._sync = bool(sync)
+        for option, value in (("compress", compress), ("sync", sync)):
+            if not isinstance(value, bool):
+                raise ConfigError(f"{option} of {where} is true or false, not {shown(value)}")
+        self._compress = compress
+        self._sync = sync
         self._fd = -1
         self._length = 0
         self._opened_at = 0.0
@@ -177,7 +181,8 @@ class FileSink:
 
     def _open(self) -> None:
         is_new = not self.path.exists()
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        fd = above_standard(os.open(self.path, flags, 0o600))
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = os.fstat(fd)
@@ -193,7 +198,7 @@ class FileSink:
         self._opened_at = held.st_mtime if held.st_size else time.time()
 
     def _append(self, data: memoryview) -> None:
-        start = self._length
+        start = self._length = os.fstat(self._fd).st_size  # somebody may have added a line by hand
         try:
             while data:
                 written = os.write(self._fd, data)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from toolog.breath import breathing
 from toolog.errors import SerializationError, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, decode
+from toolog.units import parse_path
 
 if TYPE_CHECKING:
     from toolog.store import Store
@@ -32,7 +33,7 @@ class SqliteSink:
 
     def __init__(self, *, path: str | os.PathLike[str] = ".toolog/calls.db", name: str = "sqlite") -> None:
         self.name = name
-        self.path = path
+        self.path = parse_path(path, f"path of sink {name!r}")
         self._store: Store | None = None
         self._uncounted = _SOME  # what an earlier process left is counted soon
 

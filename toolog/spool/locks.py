@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
+from toolog.descriptors import above_standard
 from toolog.errors import SpoolError
 from toolog.ownership import hand_over
 from toolog.spool import forks
@@ -40,9 +41,8 @@ class ShipperLock:
         if self._fd >= 0:
             return True
         try:
-            fd = os.open(
-                self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600
-            )
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+            fd = above_standard(os.open(self.path, flags, 0o600))
         except OSError as error:
             raise SpoolError(f"the lock file {self.path} cannot be opened: {error}") from error
         try:
@@ -66,7 +66,8 @@ class ShipperLock:
     def is_taken(self) -> bool:
         """Whether somebody has the lock; creates nothing and takes nothing."""
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
+            fd = os.open(self.path, flags)
         except OSError:  # no file, or none that we may look at
             return False
         try:
@@ -88,9 +89,15 @@ class ShipperLock:
     def owner(self) -> int | None:
         """Return the process id that stands in the lock file (it may be of the past), or None."""
         try:
-            return int(self.path.read_bytes()[:20])
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return None
+        try:
+            return int(os.read(fd, 20))
         except (OSError, ValueError):
             return None
+        finally:
+            os.close(fd)
 
     def release(self) -> None:
         """Give the lock up; without it, nothing happens."""

@@ -12,13 +12,15 @@ from pathlib import Path
 from toolog.ownership import hand_over
 
 NAME = "room.wanted"
+_FLAGS = os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
+"""Whatever lies there under that name (a pipe, say): nobody waits for it."""
 
 
 def ask_for_room(directory: Path, levelno: int) -> None:
     """Say that a record of this level waits for room. Never raises: without it, it waits a little longer."""
     path = directory / NAME
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS
         fd = os.open(path, flags, 0o600)
         try:
             hand_over(path, fd)
@@ -34,8 +36,12 @@ def room_asked_for(directory: Path) -> int | None:
     """Return the highest level that waits for room since this was last asked, or None. Never raises."""
     path = directory / NAME
     try:
-        words = path.read_bytes()[:8192].split()
-        os.unlink(path)
+        fd = os.open(path, os.O_RDONLY | _FLAGS)
+        try:
+            words = os.read(fd, 8192).split()
+        finally:
+            os.close(fd)
+            os.unlink(path)
     except OSError:  # usually: nobody asks
         return None
     return max([int(word) for word in words if word.isdigit()], default=None)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from toolog.descriptors import above_standard
 from toolog.errors import SpoolError
 from toolog.ownership import hand_over
 from toolog.spool import forks, frame
@@ -218,7 +219,7 @@ def create(directory: Path, name: SegmentName, content: bytes = b"") -> Segment:
     text = str(name)
     path = directory / (text + SUFFIX)
     fresh = directory / f".{text}-{secrets.token_hex(4)}{_NEW}"
-    fd = os.open(fresh, _OPEN_NEW, 0o600)
+    fd = above_standard(os.open(fresh, _OPEN_NEW, 0o600))
     segment = Segment(fd, text, path, 0)  # owns the descriptor from here on
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import Any, Protocol
 
 from toolog.arguments import Arguments
-from toolog.context import attach, carrier, current, pop, push
+from toolog.context import current, pop, push
 from toolog.counters import contain, count
 from toolog.errors import CallDepthExceeded
 from toolog.instrumentation.endings import fail, prepare, step_out, succeed, wanted
@@ -29,6 +29,7 @@ from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap import LAZY, Wrapper
 from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy
 from toolog.instrumentation.streams import follow
+from toolog.propagation import attach, carrier
 from toolog.snapshot import pack_cut
 
 _SPAN = slice(36, 52)  # of a traceparent
