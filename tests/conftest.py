@@ -8,7 +8,9 @@ import pytest
 from hypothesis import settings
 
 from tests.helpers import restored
-from toolog.settings import capture
+from toolog.context import Mode
+from toolog.handler import reset_capture
+from toolog.settings import capture, provisional
 
 # How long an example takes says something about the machine, which may be busy, and nothing about a law.
 settings.register_profile("toolog", deadline=None)
@@ -20,6 +22,13 @@ pytest_plugins = ["tests.services.fixtures"]
 
 @pytest.fixture(autouse=True)
 def settings_of_capture() -> Iterator[None]:
-    """What a test sets or configures about capture holds for that test alone."""
+    """What a test sets or configures about capture holds for that test alone.
+
+    What the first tool of a module turned on by itself ends with the first configuration, for good.
+    """
+    was_provisional = provisional.active
     with restored(capture):
         yield
+    if was_provisional and not provisional.active:
+        reset_capture()
+        Mode.refresh()
