@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -213,34 +214,37 @@ def test_an_impossible_place_is_unavailable(tmp_path: Path, path: str) -> None:
         FileSink(path=tmp_path / path).connect()
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """Let no file of this process grow beyond 4 kB: the kernel then fails writes as it does on a full
-    disk.
+    """Let no file of this process grow beyond 64 kB: the kernel then fails writes as it does on a full disk.
+
+    Only for a moment, and not less: what runs the tests writes files, too.
     """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, handler)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_full_disk_leaves_no_torn_batch(tmp_path: Path, small_files: None) -> None:
+def test_a_full_disk_leaves_no_torn_batch(tmp_path: Path) -> None:
     """When a batch does not fit, nothing of it stays, the sink is unavailable, and goes on when there is
     room.
     """
     sink = FileSink(path=tmp_path / "calls.jsonl")
     sink.connect()
     write(sink, 1)
-    with pytest.raises(SinkUnavailable, match=r"calls\.jsonl"):
-        write(sink, *range(2, 40))
+    with small_files(), pytest.raises(SinkUnavailable, match=r"calls\.jsonl"):
+        write(sink, *range(2, 900))
     write(sink, 2)
     sink.close()
     assert numbers(tmp_path) == [1, 2]
 
 
-def test_a_line_that_somebody_added_costs_no_record(tmp_path: Path, small_files: None) -> None:
+def test_a_line_that_somebody_added_costs_no_record(tmp_path: Path) -> None:
     """A disk that fails after somebody wrote into the file by hand: only the torn batch is taken back."""
     sink = FileSink(path=tmp_path / "calls.jsonl")
     sink.connect()
@@ -248,8 +252,8 @@ def test_a_line_that_somebody_added_costs_no_record(tmp_path: Path, small_files:
     with sink.path.open("ab") as file:
         file.write(b'{"record_id": "5"}\n')
     write(sink, 2)
-    with pytest.raises(SinkUnavailable):
-        write(sink, *range(3, 200))
+    with small_files(), pytest.raises(SinkUnavailable):
+        write(sink, *range(3, 900))
     sink.close()
     assert numbers(tmp_path) == [1, 5, 2]
 
