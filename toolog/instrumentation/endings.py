@@ -172,7 +172,12 @@ def wanted(plan: Plan) -> bool:
     """Whether a call must be watched: its failure would be recorded. Also fills the cache that the hot path
     reads.
     """
-    return plan.enabled(20) or plan.enabled(40) or bool(capture.levels and plan.enabled(50))
+    known = plan.cache.get
+    for level in (20, 40):
+        answer = known(level)
+        if plan.enabled(level) if answer is None else answer:
+            return True
+    return bool(capture.levels and plan.enabled(50))
 
 
 def prepare(call: Call) -> None:

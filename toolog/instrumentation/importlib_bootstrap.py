@@ -35,7 +35,7 @@ LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType})
 """Results that are still to run: their record ends with them. Decided by the result, never by the function.
 """
 
-DEBUG, INFO = 10, 20
+DEBUG, INFO, ERROR = 10, 20, 40
 
 make = object.__new__
 
@@ -59,7 +59,9 @@ def make_wrapper(plan: Plan) -> Wrapper:
     def toolog_wrapper(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         call = None
         try:
-            if enabled(INFO) or wanted(plan):
+            if enabled(INFO) or (
+                (enabled(INFO) is None or enabled(ERROR) is not False or not Mode.plain) and wanted(plan)
+            ):
                 parent = get()
                 if parent is None or not (
                     (parent.plan.package is package and package is not None)
