@@ -77,3 +77,14 @@ def test_a_call_counts_as_recorded_as_long_as_the_handler_has_it(monkeypatch: py
     finally:
         handler.close()
     assert (seen, breath.recording) == ([1], [])
+
+
+def test_nobody_rests_for_a_call_that_waits_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that a full queue holds up is over sooner the sooner our threads go on."""
+    rests: list[float] = []
+    monkeypatch.setattr(breath, "sleep", rests.append)
+    monkeypatch.setattr(breath, "_due", breath._Due())
+    monkeypatch.setattr(breath, "recording", [None])
+    monkeypatch.setattr(breath, "awaiting", [None])
+    breath.breathe()
+    assert rests == [breath._REST]

@@ -33,7 +33,10 @@ _AT_ONCE = 16
 
 recording: list[None] = []
 """One item for each call that is being recorded at this moment, by whatever thread."""
-os.register_at_fork(after_in_child=recording.clear)  # in a child the other threads are not there
+awaiting: list[None] = []
+"""One item for each call that waits for our threads to make room: then they must not rest for it."""
+for _calls in (recording, awaiting):  # in a child the other threads are not there
+    os.register_at_fork(after_in_child=_calls.clear)
 
 
 class _Due(threading.local):
@@ -49,7 +52,7 @@ def breathe() -> None:
     now = perf_counter()
     if now >= _due.at and not _holders:
         sleep(_REST)
-        if recording:
+        if recording and not awaiting:
             sleep(_PATIENCE)
         _due.at = perf_counter() + STRETCH
 

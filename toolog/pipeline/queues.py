@@ -26,6 +26,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from toolog.breath import awaiting
 from toolog.pipeline.held import Held
 
 _BOUNDS = (20, 30, 40)
@@ -164,7 +165,11 @@ class Queues:
             while self.is_full():
                 if time.monotonic() >= deadline:
                     break
-                time.sleep(_POLL)
+                awaiting.append(None)
+                try:
+                    time.sleep(_POLL)
+                finally:
+                    del awaiting[-1:]
             else:
                 return True
         elif self.when_full == "spill" and self._spill(levelno, code, payload):
