@@ -121,6 +121,7 @@ class ToolRecord(logging.LogRecord):
 
     toolog_sanitizer: Any = None
     _sealed: bytes | None = None
+    _flagged_by: Any = None  # the policy whose scan saw something in it: need not be asked again
     _output: Held = None
     _head: bytes = b""
     _head_count: int = 0

@@ -19,6 +19,7 @@ from toolog.handler import ToologHandler
 from toolog.levels import ROOT
 from toolog.pipeline.lane import Lane, no_lane
 from toolog.record import SuccessRecord
+from toolog.sanitize.policy import Policy
 from toolog.sinks.memory import MemorySink
 
 OWN = ("record_id", "trace_id", "span_id", "timestamp", "duration_ms")
@@ -164,6 +165,23 @@ def test_a_secret_in_a_tag_is_masked(make: Make) -> None:
             echo("walnut lamps")
     assert not any(road.short)
     assert MAIL not in json.dumps(road.last())
+
+
+def test_what_was_flagged_is_not_scanned_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scan that keeps a record off the short way is the only one of the whole record."""
+    road = make()
+    scanned: list[bytes] = []
+    flags = Policy.flags
+
+    def note(policy: Policy, data: bytes) -> bool:
+        scanned.append(data)
+        return flags(policy, data)
+
+    monkeypatch.setattr(Policy, "flags", note)
+    echo(f"mail {MAIL}")
+    assert MAIL not in str(road.last())
+    assert road.short[-1] is False
+    assert len([data for data in scanned if b"input" in data and b"output" in data]) == 1
 
 
 def test_options_by_tool_close_the_short_way(make: Make) -> None:

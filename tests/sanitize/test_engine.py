@@ -198,3 +198,16 @@ def test_json_in_text_is_masked_in_its_own_style(text: str, expected: str) -> No
 def test_lone_surrogates_do_not_hide_a_secret() -> None:
     """Text that no codec can write is masked all the same."""
     assert SANITIZER.sanitize({"t": "\ud800 password=Zq9-inv"}) == {"t": "\ud800 password=[MASKED:password]"}
+
+
+def test_what_is_remembered_of_masked_texts_is_bounded_and_masked() -> None:
+    """Masked texts that were looked at again are remembered: few, short, and none with what was masked."""
+    sanitizer = Sanitizer()
+    settled = sanitizer.common.settled
+    for number in range(1100):
+        text = f"order {number}: password=Zq9-inv"
+        for _ in range(2):
+            assert sanitizer.sanitize(text) == f"order {number}: password=[MASKED:password]"
+    sanitizer.sanitize("x" * 600 + " password=Zq9-inv")
+    assert 0 < len(settled) <= 1024
+    assert not [text for text in settled if "Zq9" in text or len(text) > 512]

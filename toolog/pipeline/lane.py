@@ -100,6 +100,7 @@ class Shortener:
                 return None
             tail, count, known = prepared
             if not known and self._policy.flags(tail):
+                record._flagged_by = self._policy
                 return None
             return record.compact(tail, count)
         except Exception:  # the ordinary way fails closed, and counts it
@@ -128,6 +129,8 @@ class Shortener:
                 for place, record, tail, count in some:
                     if clean or not self._policy.flags(tail):
                         short[place] = record.compact(tail, count)
+                    else:
+                        record._flagged_by = self._policy
             except Exception:
                 continue
         return short

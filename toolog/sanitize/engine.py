@@ -38,6 +38,8 @@ _DROP = object()
 #: Stands for the verdict on a key that was not judged yet.
 _UNKNOWN: Any = object()
 _MOST_KEYS = 4096
+#: How many masked texts are remembered, and the length of the longest.
+_SETTLED, _MOST_SETTLED = 1024, 512
 
 Path = tuple[str, ...]
 
@@ -164,12 +166,21 @@ class Walk:
             clean = self._walk(parsed, None, path, depth + 1)
             return text if clean is parsed else dump_like(text, None if clean is _DROP else clean)
         # A mask may uncover what stood half behind the secret; so that masking twice changes nothing, look
-        # again.
+        # again. Texts that differ in their secrets only are the same by then, so what was looked at is
+        # remembered.
+        settled = policy.settled
+        raw = text
         for _ in range(_PASSES):
             spans = find_spans(policy, text, families)
             if not spans:
+                if text is not raw and len(text) <= _MOST_SETTLED:
+                    if len(settled) >= _SETTLED:
+                        settled.clear()
+                    settled.add(text)
                 break
             text = self._replace(text, spans, path)
+            if text in settled:
+                break
             families = policy.families(text)
             if not families and not policy.user_rules:
                 break

@@ -169,6 +169,8 @@ class Policy:
         self._clean_keys: dict[str, bool] = {}
         #: Verdicts on keys that are clean text themselves; filled and bounded by the walk.
         self.known_keys: dict[str, Any] = {}
+        #: Masked texts in which nothing is left to mask; filled and bounded by the walk.
+        self.settled: set[str] = set()
         #: Whether no option exempts keys or paths, so that the walk may take its short way.
         self.plain = not (self.safe_keys or self.safe_paths)
         self._extended = self._own is not None or bool(self.user_rules)

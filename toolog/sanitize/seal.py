@@ -37,7 +37,7 @@ def seal(record: ToolRecord, sanitizer: Sanitizer | None = None) -> bytes:
             # (`Sanitizer.flags`, two calls shorter: this is on the caller's way)
             policy = rules.policy(_tool(record)) if rules.by_tool else rules.common
             tail, count = record.tail()
-            if not _is_cleared(record, policy) and policy.flags(tail):
+            if record._flagged_by is policy or (not _is_cleared(record, policy) and policy.flags(tail)):
                 sealed = _walk(record, tail, count, rules)
             else:
                 sealed = record.assemble(tail, count)
@@ -66,11 +66,15 @@ def _seal_some(some: list[ToolRecord], rules: Sanitizer) -> None:
     tails: list[tuple[bytes, int]] = []
     for record in some:
         tail, count = record.tail()
-        if _is_cleared(record, rules.common):
+        if record._flagged_by is rules.common:
+            record._sealed = _walk(record, tail, count, rules)
+        elif _is_cleared(record, rules.common):
             record._sealed = record.assemble(tail, count)
         else:
             records.append(record)
             tails.append((tail, count))
+    if not tails:
+        return
     if not rules.flags(b"".join([tail for tail, _ in tails])):
         for record, (tail, count) in zip(records, tails, strict=True):
             record._sealed = record.assemble(tail, count)
