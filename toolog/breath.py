@@ -29,7 +29,7 @@ _REST = 0.00001
 _PATIENCE = 0.001
 """Seconds that a thread rests longer while a call is being recorded: most are over by then. Looking again and
 again whether it is over would take the lock each time."""
-_AT_ONCE = 16
+_AT_ONCE = 4
 
 recording: list[None] = []
 """One item for each call that is being recorded at this moment, by whatever thread."""
@@ -58,7 +58,7 @@ def breathe() -> None:
 
 
 def breathing(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield items, looking at the time after every few; each is meant to be 10 us of work, or less."""
+    """Yield items, looking at the time after every few; each is meant to be 100 us of work, or less."""
     left = _AT_ONCE
     for item in items:
         yield item

@@ -9,12 +9,13 @@ is decided here that would be decided otherwise there (docs/decisions/short-way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from orjson import dumps
 from ormsgpack import packb
 
+from toolog.breath import breathe, breathing
 from toolog.context import Bag
 from toolog.errors import SpoolError
 from toolog.record import SuccessRecord
@@ -32,11 +33,15 @@ Shorten = Callable[[SuccessRecord], bytes | None]
 """Returns a record in the short form, None when it must go the ordinary way."""
 ShortenMany = Callable[[Sequence[SuccessRecord]], list[bytes | None]]
 """Does the same for several records at once."""
+Waiting = tuple[int, SuccessRecord, bytes, int]
+"""A record that waits for the scan: its place among the others, itself, its pairs and how many they are."""
 
 _MOST_GLANCED = 4096
 """Bytes of MessagePack up to which the form and the words of a record are looked at."""
 _TOGETHER = 8
 """How many records are scanned as one: where that hits, each is scanned again."""
+_MANY_BYTES = 4096
+"""Bytes from which on a scan is long enough to be worth its start."""
 
 
 def no_lane(record: SuccessRecord) -> bool:
@@ -109,8 +114,8 @@ class Shortener:
     def shorten_many(self, records: Sequence[SuccessRecord]) -> list[bytes | None]:
         """Do what `shorten` does for each of several records; those that are not known share a scan."""
         short: list[bytes | None] = []
-        waiting: list[tuple[int, SuccessRecord, bytes, int]] = []
-        for place, record in enumerate(records):
+        waiting: list[Waiting] = []
+        for place, record in enumerate(breathing(records)):
             short.append(None)
             try:
                 prepared = self.prepare(record)
@@ -122,8 +127,8 @@ class Shortener:
                         waiting.append((place, record, tail, count))
             except Exception:
                 continue
-        for at in range(0, len(waiting), _TOGETHER):
-            some = waiting[at : at + _TOGETHER]
+        for some in _portions(waiting):
+            breathe()
             try:
                 clean = not self._policy.flags(b"".join([tail for _, _, tail, _ in some]))
                 for place, record, tail, count in some:
@@ -134,6 +139,20 @@ class Shortener:
             except Exception:
                 continue
         return short
+
+
+def _portions(waiting: Sequence[Waiting]) -> Iterator[list[Waiting]]:
+    """Yield what waits for a scan in portions that are scanned as one: few records and few bytes."""
+    some: list[Waiting] = []
+    size = 0
+    for one in waiting:
+        some.append(one)
+        size += len(one[2])
+        if len(some) == _TOGETHER or size >= _MANY_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def make_lane(pipeline: Pipeline, shorten: Shorten, accepted: Callable[[], int]) -> Lane:

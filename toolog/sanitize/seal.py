@@ -11,6 +11,7 @@ from typing import Any
 
 import ormsgpack
 
+from toolog.breath import breathe, breathing
 from toolog.call import _COUNTS, Names
 from toolog.context import HOLD_TAG
 from toolog.counters import contain
@@ -54,11 +55,12 @@ def seal_batch(records: Sequence[ToolRecord], sanitizer: Sanitizer | None = None
     if not rules.by_tool:
         fresh = [record for record in records if record._sealed is None and record.toolog_sanitizer is None]
         for at in range(0, len(fresh), _TOGETHER):
+            breathe()
             try:
                 _seal_some(fresh[at : at + _TOGETHER], rules)
             except Exception as error:
                 contain("seal", error)
-    return [seal(record, sanitizer) for record in records]
+    return [seal(record, sanitizer) for record in breathing(records)]
 
 
 def _seal_some(some: list[ToolRecord], rules: Sanitizer) -> None:

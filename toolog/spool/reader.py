@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.01
 _LIST_EVERY = 1.0
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
-_STRIDE = 1 << 17  # bytes that are read, and looked through, before taking breath
+_STRIDE = 1 << 16  # bytes that are read, and looked through, before taking breath
 _SETTLED_NS = 100_000_000
 _GONE = 256
 _ROOM_EACH = 512
@@ -320,7 +320,7 @@ class SpoolReader:
     ) -> list[Frame] | None:
         """Return the frames of one chunk, or None when there is nothing whole to read yet."""
         expected = min(max_bytes, max_records * self._average) * 5 // 4
-        wanted = min(_STRIDE, max(1 << 16, expected))
+        wanted = min(_STRIDE, max(1 << 15, expected))
         while True:
             data = os.pread(fd, wanted, place.pos)
             if not data:
