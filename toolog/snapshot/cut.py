@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import ormsgpack
 
-from toolog.snapshot.walk import MORE, Walk, free_key, shorten
+from toolog.snapshot.walk import LEAF, MORE, Walk, free_key, shorten
 
-SHORTEST = 64  # bytes that a shortened text keeps at least
 MARK = 32  # room for the mark behind a shortened text
+SHORTEST = LEAF - MARK - 1  # bytes that a shortened text keeps at least
 WIDTHS = (500, 200, 100, 50, 20, 10, 5, 2, 1)
 
 Link = tuple[Any, Any]  # key, link of the container around it
@@ -39,11 +39,14 @@ def fit(tree: Any, walk: Walk) -> tuple[Any, bytes]:
     if len(packed) <= limit:
         return tree, packed
     root = [tree]
-    for width in (0, *WIDTHS):
+    leaves: list[Leaf] = []
+    for width in (0, *_widths(walk.widest, limit / len(packed))):
         if width:
             _narrow(root, width, walk)
             packed = _pack(root[0])
-        leaves = list(_leaves(root))
+        if len(packed) - walk.long > limit:
+            continue  # texts cannot save so much
+        leaves = list(_leaves(root)) if len(packed) > limit else []
         spare = sum([leaf.size - SHORTEST - MARK for leaf in leaves])
         if len(packed) - spare <= limit:
             break
@@ -54,6 +57,15 @@ def fit(tree: Any, walk: Walk) -> tuple[Any, bytes]:
         root[0] = {MORE: "all items"} if type(tree) is dict else MORE
         packed = _pack(root[0])
     return root[0], packed
+
+
+def _widths(widest: int, share: float) -> list[int]:
+    """Return how many items of each container are kept, from try to try.
+
+    ``share`` is which part of all bytes may stay: the first guess, as good as items are alike.
+    """
+    guess = int(widest * share * 0.97)
+    return [width for width in (guess, *WIDTHS) if 0 < width <= guess] or [1]
 
 
 def _pack(tree: Any) -> bytes:

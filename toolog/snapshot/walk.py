@@ -25,6 +25,7 @@ MAX_NODES = 10_000  # values in one snapshot
 MAX_NOTES = 50  # cut places that are named one by one
 HASHED = 1 << 20  # at most so many characters or bytes of one leaf are hashed
 MAX_INT = 1 << 63
+LEAF = 97  # bytes of a text from which on it is worth to be shortened
 SHORT = 1024  # what is left of a text once many long texts were seen
 _ROW = 64  # items of a dict that is looked at where it stands, without a turn in the queue
 
@@ -50,11 +51,14 @@ class Walk:
         self.nodes = MAX_NODES
         self.texts = 4 * limits.max_bytes  # characters still kept at full length
         self.hashable = HASHED  # bytes that are still hashed
+        self.long = 0  # bytes, at most, of texts that are long enough to be shortened
+        self.widest = 0  # items of the largest container
         self.unknown = shapes.MAX_UNKNOWN
         self.cuts: dict[str, dict[str, Any]] = {}
         self.originals: dict[tuple[int, Any], int] = {}  # size of a shortened text, by where it stands
         self.shortened: dict[int, dict[str, Any]] = {}  # notes of containers that lost items, by identity
         self._queue: deque[tuple[Any, Any, Any, int, Link | None, int]] = deque()
+        self._columns: list[Any] = []  # keys of the last row, which are plain
 
     def run(self, value: Any) -> Any:
         """Return the plain form of a value; it may still be larger than ``max_bytes`` (see `fit`)."""
@@ -103,6 +107,7 @@ class Walk:
             self._note(link, key, {"size": shape.total, "unit": "items"})
             return TRUNCATED
         self.nodes -= kept
+        self.widest = max(self.widest, kept)
         plain: list[Any] | dict[str, Any]
         if type(shape) is MapShape:
             plain = {}
@@ -132,6 +137,8 @@ class Walk:
                 if len(child) <= SHORT and child.isascii():
                     plain[key] = child
                     self.texts -= len(child)
+                    if len(child) >= LEAF:
+                        self.long += len(child)
                 else:
                     plain[key] = self._text(child, plain, key, inside)
             elif (
@@ -162,13 +169,15 @@ class Walk:
         if self._queue or len(child) > _ROW or depth >= self.limits.max_nesting:
             return None
         row = child.copy()
-        texts = 0
+        texts = long = 0
         for item in row.values():
             kind = type(item)
             if kind is str:
                 if len(item) > SHORT or not item.isascii():
                     return None
                 texts += len(item)
+                if len(item) >= LEAF:
+                    long += len(item)
             elif not (
                 item is None
                 or kind is bool
@@ -176,10 +185,16 @@ class Walk:
                 or (kind is float and item - item == 0.0)
             ):
                 return None
-        if len(row) > min(self.nodes, self.limits.max_items) or not _are_plain(list(row)):
+        if len(row) > self.nodes or len(row) > self.limits.max_items:
             return None
+        columns = list(row)
+        if columns != self._columns:
+            if not _are_plain(columns):
+                return None
+            self._columns = columns
         self.nodes -= len(row)
         self.texts -= texts
+        self.long += long
         return row
 
     def _keys(self, items: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:
@@ -212,6 +227,7 @@ class Walk:
         if min(length, room) > self.texts:
             room = SHORT
         self.texts -= min(length, room)
+        self.long += 4 * min(length, room)
         if length <= room:
             return text if text.isascii() else clean(text)
         return self._cut(text, room, target, key, link)
@@ -235,6 +251,7 @@ class Walk:
         text = clean(shape.text)
         room = self.limits.max_bytes if self.texts > 0 else SHORT
         self.texts -= min(room, len(text))
+        self.long += 4 * min(room, len(text))
         return shorten(text, room, shape.size)
 
     def _hash(self, note: dict[str, Any], data: bytes, *, whole: bool) -> None:
