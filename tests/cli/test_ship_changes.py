@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import Shell
 from tests.cli.shippers import (
     CONFIG,
+    IN_TIME,
     Ship,
     no_shipper_left,  # noqa: F401 - a fixture
     stored,
@@ -144,7 +145,7 @@ def test_signal_during_a_reload_ends_in_time(folder: Path) -> None:
     time.sleep(1.5)
     began = time.monotonic()
     assert ship.end() == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < IN_TIME
     assert ship.count("reloaded") == 0
     ship = Ship(folder, config='[sinks.out]\ntype = "moody:Slow"\npath = "out.jsonl"\n')
     wait_until(lambda: (folder / "begun").read_text() == "xx", "the write")
@@ -152,7 +153,7 @@ def test_signal_during_a_reload_ends_in_time(folder: Path) -> None:
     ship.wait_for("reloaded")
     began = time.monotonic()
     assert ship.end() == 0  # the write of before the reload still hangs
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < IN_TIME
 
 
 def test_hangup_at_any_moment_of_the_start_is_survived(folder: Path) -> None:
@@ -185,7 +186,7 @@ def test_second_signal_ends_at_once(folder: Path) -> None:
     time.sleep(0.5)
     began = time.monotonic()
     assert ship.end() == 128 + signal.SIGTERM
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < IN_TIME
 
 
 def test_damage_is_told_and_is_no_success(folder: Path) -> None:
@@ -214,7 +215,7 @@ def test_a_large_backlog_holds_up_neither_the_end_nor_the_figures(folder: Path) 
     time.sleep(0.3)
     began = time.monotonic()
     assert ship.end() == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < IN_TIME
     (status,) = Shell(folder)("ship", "spool", "--config", "ship.toml", "--status", "--json").rows
     assert status["in_spool"] == {"out": 200_000, "down": 200_000}
 

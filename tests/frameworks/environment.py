@@ -12,6 +12,7 @@ installs, so a change makes a new one.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -60,7 +61,9 @@ def make(name: str) -> Path:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *wanted], check=True)
-    subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True)
+    with (ROOT / "pyproject.toml").open("rb") as held:  # a build leaves files in the tree: one at a time
+        fcntl.flock(held, fcntl.LOCK_EX)
+        subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True)
     (folder / "ready").touch()
     return python
 

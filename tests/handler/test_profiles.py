@@ -261,12 +261,12 @@ def test_threads_that_call_first_all_at_once_have_a_record_each(tmp_path: Path) 
         configure = profiles.configure
         def slow():
             begun.set()
-            assert others.wait(20)
+            assert others.wait(60)
             return configure()
         profiles.configure = slow
         runner = threading.Thread(target=work, args=(0,))
         runner.start()
-        assert begun.wait(20) and emit.is_opening()
+        assert begun.wait(60) and emit.is_opening()
         for number in range(1, 8):
             other = threading.Thread(target=work, args=(number,))
             other.start()
@@ -300,12 +300,12 @@ def test_a_child_forked_while_the_profile_comes_up_brings_up_its_own(tmp_path: P
         configure = profiles.configure
         def slow():
             begun.set()
-            assert go.wait(20)
+            assert go.wait(60)
             configure()
         profiles.configure = slow
         runner = threading.Thread(target=work, args=(0,))
         runner.start()
-        assert begun.wait(20)
+        assert begun.wait(60)
         work(1)
         child = os.fork()
         if child == 0:

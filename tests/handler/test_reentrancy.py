@@ -146,7 +146,7 @@ def test_event_loop_is_not_held_up_by_a_hung_sink(tmp_path: Path) -> None:
         """
         sys.path.insert(0, ".")
         import asyncio
-        log = attach(handler("memory", queue={"max_records": 100, "when_full": "block", "timeout": "10 s"},
+        log = attach(handler("memory", queue={"max_records": 100, "when_full": "block", "timeout": "50 s"},
                              sinks={"out": {"type": "hanging:Sink"}}, shutdown_timeout=0.2))
         async def task(number):
             await asyncio.sleep(0)
@@ -155,7 +155,7 @@ def test_event_loop_is_not_held_up_by_a_hung_sink(tmp_path: Path) -> None:
             await asyncio.gather(*(task(number) for number in range(10_000)))
         began = time.monotonic()
         asyncio.run(main())
-        assert time.monotonic() - began < 10, "a task waited for room"
+        assert time.monotonic() - began < 40, "a task waited for room"
         """,
         tmp_path,
     )

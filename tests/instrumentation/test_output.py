@@ -91,7 +91,7 @@ def test_threads_are_apart(records: Records) -> None:
 
     def talk(name: str) -> None:
         for line in range(5):
-            barrier.wait(10)
+            barrier.wait(60)
             print(name, line)
 
     watched = tool(talk)

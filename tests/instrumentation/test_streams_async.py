@@ -160,7 +160,7 @@ async def test_steps_are_awaitables_like_the_originals(records: Records) -> None
     stream = count(5)
     assert await stream.__anext__() == 0
     assert await asyncio.create_task(stream.__anext__()) == 2
-    assert await asyncio.wait_for(anext(stream), 5) == 4
+    assert await asyncio.wait_for(anext(stream), 60) == 4
     assert await asyncio.gather(stream.asend(None)) == [6]
     await stream.aclose()
     assert records.of("count")["output"] == [0, 2, 4, 6]

@@ -66,9 +66,9 @@ async def test_each_way_to_run_it(records: Records) -> None:
     assert await loop.create_task(fetch(2)) == 4
     assert await asyncio.ensure_future(fetch(3)) == 6
     assert await asyncio.gather(fetch(4), fetch(5)) == [8, 10]
-    assert await asyncio.wait_for(fetch(6), 5) == 12
+    assert await asyncio.wait_for(fetch(6), 60) == 12
     assert await asyncio.shield(fetch(7)) == 14
-    assert await asyncio.wait_for(asyncio.shield(fetch(8)), 5) == 16
+    assert await asyncio.wait_for(asyncio.shield(fetch(8)), 60) == 16
     async with asyncio.TaskGroup() as group:
         task = group.create_task(fetch(9))
     assert task.result() == 18

@@ -106,7 +106,7 @@ async def test_aiosqlite(records: Records) -> None:
             rows = await db.execute_fetchall("select n from t where n > ?", (1,))
             assert list(rows) == [(2,)]
             cursor = await db.execute("select n from t")
-            assert await asyncio.wait_for(cursor.fetchall(), 5) == [(1,), (2,)]
+            assert await asyncio.wait_for(cursor.fetchall(), 60) == [(1,), (2,)]
             with pytest.raises(Exception, match="no such table"):
                 await cursor.execute("select * from missing")
     assert records.of("Cursor.fetchall")["output"] == [[1], [2]]

@@ -94,7 +94,7 @@ def _document(frame: Frame) -> dict[str, Any]:
 
 def wait(asked: Callable[[], object]) -> None:
     """Wait until something is so."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not asked():
         assert time.monotonic() < deadline, stats()
         time.sleep(0.005)

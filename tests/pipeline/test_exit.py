@@ -85,7 +85,7 @@ def test_durability_by_level(tmp_path: Path) -> None:
         from toolog.spool import iter_frames
         assert [frame.levelno for frame in iter_frames("spool")] == [40]
         log.info("2")
-        assert flush(10)
+        assert flush(40)
         assert [frame.levelno for frame in iter_frames("spool")] == [40, 20]
         """,
         tmp_path,
@@ -214,7 +214,7 @@ def test_no_thread_can_be_started(tmp_path: Path) -> None:
         _thread.start_new_thread = refuse
         log = attach(handler("memory"))
         log.info("1")
-        assert flush(10)
+        assert flush(40)
         assert stats()["stored"] == {"out": 1}
         log.info("2")
         """,

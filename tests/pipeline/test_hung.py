@@ -21,12 +21,15 @@ def hanging(**options):
         "out": {"type": "file", "path": "out.jsonl", "batch": {"max_age": 0.01}},
         "stuck": {"type": "__main__:Hanging", "timeout": 0.2}}, **options)
     return made, attach(made)
+"""
+WAIT = """
 def wait(asked):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 40
     while not asked():
         assert time.monotonic() < deadline, stats()
         time.sleep(0.01)
 """
+HANGS += WAIT
 
 
 def test_a_hang_is_counted_once_and_told_and_ends_with_the_write(tmp_path: Path) -> None:
@@ -87,7 +90,9 @@ def test_forks_and_the_end_do_not_wait_for_a_hung_sink(tmp_path: Path) -> None:
     run(
         HANGS
         + """
-made, log = hanging(shutdown_timeout=3)
+from toolog.pipeline import life
+life.FORK_PATIENCE = 10.0  # ten forks that waited would take longer than any machine is busy
+made, log = hanging(shutdown_timeout=45)
 log.info("1")
 wait(lambda: stats()["timeouts"])
 began = time.monotonic()
@@ -96,11 +101,11 @@ for _ in range(10):
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
-assert time.monotonic() - began < 0.7, time.monotonic() - began
+assert time.monotonic() - began < 30, time.monotonic() - began
 made.pipeline.hasty = True
 began = time.monotonic()
 made.close()
-assert time.monotonic() - began < 1.5, time.monotonic() - began
+assert time.monotonic() - began < 30, time.monotonic() - began
 """,
         tmp_path,
     )
@@ -118,7 +123,7 @@ def test_a_connect_that_hangs_is_noticed_too(tmp_path: Path) -> None:
                 time.sleep(3600)
         made = handler(sinks={"stuck": {"type": "__main__:Hanging", "timeout": 0.1}}, shutdown_timeout=0.1)
         attach(made).info("1")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 40
         while not stats()["timeouts"] and time.monotonic() < deadline:
             time.sleep(0.01)
         assert stats()["timeouts"] == {"stuck": 1}
@@ -136,9 +141,9 @@ class Long(MemorySink):
         super().__init__(name=name)
         self.pulse = Pulse()
     def work(self):
-        for _ in range(15):
+        for _ in range(25):
             self.pulse.beat()
-            time.sleep(0.1)
+            time.sleep(0.05)
     def connect(self):
         self.work()
         super().connect()
@@ -155,10 +160,10 @@ def test_a_long_call_that_gets_on_does_not_hang(tmp_path: Path) -> None:
     run(
         BEATS
         + """
-made = handler(sinks={"long": {"type": "__main__:Long", "timeout": 0.2}})
+made = handler(sinks={"long": {"type": "__main__:Long", "timeout": 1.0}})
 log = attach(made)
 log.info("1")
-assert flush(20)
+assert flush(40)
 assert stats()["timeouts"] == {}, stats()
 assert stats()["stored"] == {"long": 1}
 """,
@@ -170,29 +175,27 @@ def test_a_call_that_stops_getting_on_hangs_until_the_next_sign(tmp_path: Path) 
     """The time counts from the last sign of life, by the timeout given with it; the next ends the hang."""
     run(
         BEATS
+        + WAIT
         + """
 class Stops(Long):
     def connect(self):
         MemorySink.connect(self)
     def work(self):
-        self.pulse.beat(1.0)
+        self.pulse.beat(60.0)
         time.sleep(0.8)
-        note("longer", stats()["timeouts"])
+        seen.append(stats()["timeouts"])
         self.pulse.beat()
-        time.sleep(1.5)
-        note("stopped", stats()["timeouts"])
-        for _ in range(10):
-            self.pulse.beat()
-            time.sleep(0.1)
-        note("goes on", stats()["breaker"])
-seen = {}
-def note(what, figures):
-    seen[what] = figures
-made = handler(sinks={"long": {"type": "__main__:Stops", "timeout": 0.1}})
+        wait(lambda: stats()["timeouts"])
+        seen.append(stats()["breaker"])
+        self.pulse.beat(60.0)
+        wait(lambda: stats()["breaker"] == {"long": "closed"})
+        seen.append(stats()["timeouts"])
+seen = []
+made = handler(sinks={"long": {"type": "__main__:Stops", "timeout": 0.5}})
 log = attach(made)
 log.info("1")
-assert flush(20)
-assert seen == {"longer": {}, "stopped": {"long": 1}, "goes on": {"long": "closed"}}, seen
+assert flush(40)
+assert seen == [{}, {"long": "open"}, {"long": 1}], seen
 """,
         tmp_path,
     )

@@ -50,7 +50,7 @@ class Road:
 
     def last(self) -> dict[str, Any]:
         """Return the last record that arrived, without what is each record's own."""
-        assert self.handler.flush(10)
+        assert self.handler.flush(60)
         document = list(self.sink.rows.values())[-1]
         toolog.validate(document)
         return {key: value for key, value in document.items() if key not in OWN}

@@ -35,9 +35,9 @@ def test_fork_storm_with_a_busy_worker(mode: str, tmp_path: Path) -> None:
         for child in range(50):
             pid = os.fork()
             if pid == 0:
-                signal.alarm(20)  # a child that hangs dies by it
+                signal.alarm(50)  # a child that hangs dies by it
                 log.info("%d", child)
-                assert flush(10)
+                assert flush(40)
                 os._exit(0)
             assert os.waitpid(pid, 0)[1] == 0
         stop = True

@@ -58,11 +58,11 @@ def test_own_node_hangs_crashes_and_comes_back(own_opensearch: OpenSearch, names
     document = f"{own_opensearch.url}/{namespace}/_doc/1"
     assert call("PUT", f"{document}?refresh=true", {"n": 1})[0] == 201
     own_opensearch.hang()
-    socket.create_connection(("127.0.0.1", own_opensearch.ports[0]), timeout=5).close()
+    socket.create_connection(("127.0.0.1", own_opensearch.ports[0]), timeout=30).close()
     with pytest.raises(TimeoutError):
         fetch(document, timeout=0.5)
     own_opensearch.resume()
-    assert json.loads(fetch(document, timeout=10))["_source"] == {"n": 1}
+    assert json.loads(fetch(document, timeout=60))["_source"] == {"n": 1}
     url, pid = own_opensearch.url, own_opensearch.pid
     own_opensearch.kill()
     with pytest.raises(urllib.error.URLError):

@@ -87,12 +87,12 @@ def test_counting_does_not_keep_the_reader_from_reading(directory: Path) -> None
 
     def stop() -> bool:
         counting.set()
-        assert read.wait(10), "the reader is held up"
+        assert read.wait(60), "the reader is held up"
         return False
 
     thread = threading.Thread(target=reader.pending, args=(stop,))
     thread.start()
-    assert counting.wait(10)
+    assert counting.wait(60)
     frames = reader.read(max_records=3)
     assert reader.ack(frames[-1])
     read.set()

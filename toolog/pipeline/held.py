@@ -162,6 +162,7 @@ class HeldReader:
     def __init__(self, held: Held, keep: Callable[[int], bool]) -> None:
         self.state: dict[str, Any] | None = None
         self.at = self.acked = 0
+        self._wanted = 0  # the place behind the last record that was handed out
         self._held = held
         self._keep = keep
         held.readers.append(self)
@@ -172,29 +173,34 @@ class HeldReader:
             return []
         with self._held.lock:
             frames: list[Frame] = []
-            waiting = self.at > self.acked
             for frame in self._held.between(self.at):
                 if len(frames) >= max_records or max_bytes <= 0:
                     break
                 self.at = frame.end
                 if self._keep(frame.levelno):
                     frames.append(frame)
+                    self._wanted = frame.end
                     max_bytes -= len(frame.payload)
             else:
                 self.at = self._held.end
-            if not frames and not waiting:
-                self.acked = self.at
+            self._pass_over()
         return frames
+
+    def _pass_over(self) -> None:
+        """Acknowledge what was only passed over, once nothing before it waits for the sink."""
+        if self.acked >= self._wanted:
+            self.acked = self.at
 
     def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
         """Acknowledge a frame and all that were read before it."""
         self.acked = max(self.acked, frame.end)
+        self._pass_over()
         self._held.retire()  # at once: until then it counts against the bound, and newer records are given up
         return True
 
     def forget(self) -> None:
         """Return to what was acknowledged."""
-        self.at = self.acked
+        self.at = self._wanted = self.acked
 
     def in_hand(self) -> int:
         """Return 0: nothing of the disk's room waits for what was read here."""

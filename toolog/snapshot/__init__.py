@@ -24,7 +24,7 @@ from toolog.snapshot import libraries as _libraries
 from toolog.snapshot import state
 from toolog.snapshot import stdlib as _stdlib
 from toolog.snapshot.cut import fit
-from toolog.snapshot.modest import is_modest
+from toolog.snapshot.modest import is_doubtful, is_modest
 from toolog.snapshot.walk import MAX_KEY, MAX_NESTING, MAX_NODES, Limits, Walk
 
 __all__ = ["Limits", "pack", "pack_cut", "plain"]
@@ -114,10 +114,13 @@ def _fast(value: Any) -> bytes | None:
 def _pack_nested(value: Any) -> bytes | None:
     """Do for a dict or list with others in it what `_fast` does; the errors are the same."""
     limits = capture
+    nesting = min(limits.max_nesting, MAX_NESTING)
+    if not is_modest(value, limits.max_items, nesting, MAX_NODES, limits.max_bytes):
+        return None
     packed: bytes = _packb(value, None, _EXACT)
     if len(packed) > limits.max_bytes:
         return None
-    if is_modest(value, packed, limits.max_items, min(limits.max_nesting, MAX_NESTING)):
+    if not is_doubtful(packed):
         return packed
     if not _is_simple(value):
         return None

@@ -1,51 +1,58 @@
-"""Whether a value keeps all bounds, asked of its JSON instead of each of its items: a tenth of the time.
+"""Whether the packer may write a value: asked before it writes, since it knows no bounds of its own.
 
-What the packer took holds nothing but plain builtins, or it would have refused it; left to know are the
-bounds: how many items, how deep, how long the keys, no NaN. JSON tells enough of that to calls in C. The
-answer is "yes" or "perhaps not": brackets and quotes in texts, a text of half a kilobyte, or many items in
-all are left to the look at each item.
+A list that holds one list twice, which holds one list twice and so on, has billions of items once written;
+the same long text a thousand times is a gigabyte. So items and characters are counted first, level by level:
+one call in C gives all items of a level. What is cheaper to see in the packed bytes is asked of those.
 """
 
 from __future__ import annotations
 
+from gc import get_referents
 from typing import Any
 
-from orjson import dumps
-
-MOST_PACKED = 8192
-"""Bytes of MessagePack up to which asking is worth it; fewer than values may be in one snapshot."""
-_BLOCK = 512
-"""Half of the longest key: a text of that length leaves one block without a quote."""
-_OTHERS = bytes(byte for byte in range(256) if byte not in b'[]{}"\\')
+SHORT = 255
+"""Characters of a text that are not counted: so many for each node are no danger."""
 
 
-def is_modest(value: Any, packed: bytes, most_items: int, most_nesting: int) -> bool:
-    """Tell that a value, ``packed`` in MessagePack, keeps the bounds; False when that is not known."""
-    if len(packed) > MOST_PACKED:
-        return False
-    try:
-        shown: bytes = dumps(value)
-    except Exception:  # bytes, which the packer takes; or another thread changed it meanwhile
-        return False
-    if shown.count(b",") >= most_items:
-        return False
-    if b"null" in shown and (b"\xcb\x7f" in packed or b"\xcb\xff" in packed):  # perhaps no number
-        return False
-    for start in range(0, len(shown) - _BLOCK, _BLOCK):
-        if shown.find(b'"', start, start + _BLOCK) < 0:
+def is_modest(value: Any, most_items: int, most_nesting: int, nodes: int, characters: int) -> bool:
+    """Tell whether a dict, list or tuple holds nothing but plain builtins within the bounds.
+
+    ``most_items`` is of one container, ``most_nesting`` of containers in each other; ``nodes`` is of the
+    whole value, and so is ``characters``, of keys and texts that are not short. Runs no code of what it
+    looks at.
+    """
+    level = [value]
+    for _ in range(most_nesting):
+        for container in level:
+            count = len(container)
+            if count > most_items:
+                return False
+            nodes -= count
+        if nodes < 0:
             return False
-    # A dict lies in another one, or in a list; so it cannot be deeper than this, wherever they lie.
-    if 2 * shown.count(b"[") + shown.count(b":{") < most_nesting:
-        return True
-    # What is left of it when all but brackets, quotes and what escapes them is taken out.
-    bones = shown.translate(None, _OTHERS)
-    if b"\\" in bones:
-        return False
-    bones = bones.replace(b'""', b"")
-    if b'"' in bones:  # a bracket in a text
-        return False
-    for _ in range(most_nesting // 2):  # each turn takes the innermost containers out, two levels at most
-        if not bones:
+        items = get_referents(*level)
+        level = []
+        for item in items:
+            kind = type(item)
+            if kind is str:
+                if len(item) > SHORT:
+                    characters -= len(item)
+            elif kind is int or kind is float or item is None or kind is bool:
+                continue
+            elif kind is dict or kind is list or kind is tuple:
+                level.append(item)
+            else:
+                return False
+        if characters < 0:
+            return False
+        if not level:
             return True
-        bones = bones.replace(b"{}", b"").replace(b"[]", b"")
-    return not bones
+    return False
+
+
+def is_doubtful(packed: bytes) -> bool:
+    """Tell whether a packed value may hold what is no number, or a key of more than 255 bytes.
+
+    Such a float, and such a text, begins with one of these; other bytes may look like it.
+    """
+    return b"\xda" in packed or b"\xdb" in packed or b"\xcb\x7f" in packed or b"\xcb\xff" in packed

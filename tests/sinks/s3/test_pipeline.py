@@ -100,7 +100,7 @@ def test_a_disk_that_fails(archive: Archive, tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("in the way")
     run(
         script + "log = attach(ship()); [log.info('%d', n) for n in range(50)]\n"
-        "deadline = time.monotonic() + 10\n"
+        "deadline = time.monotonic() + 40\n"
         "while not stats()['stored'] and time.monotonic() < deadline: time.sleep(0.05)\n"
         "assert stats()['stored'] == {'archive': 50}, stats()\n",
         tmp_path,

