@@ -145,7 +145,7 @@ def _messages(packed: bytes) -> Iterator[object]:
                 yield record.get("message")
 
 
-def wait_for(what: Any, seconds: float = 30.0) -> None:
+def wait_for(what: Any, seconds: float = 60.0) -> None:
     """Wait until ``what()`` is true; a failure after so many seconds."""
     deadline = time.monotonic() + seconds
     while not what():
