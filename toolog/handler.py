@@ -23,11 +23,12 @@ from toolog.call import refresh_plans
 from toolog.context import is_ours
 from toolog.emit import cancel_first_record, is_opening
 from toolog.errors import ConfigError, NotInstalled, kind_of
+from toolog.events import record_from_log
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.crew import worst
 from toolog.pipeline.life import Signals, living
-from toolog.record import SuccessRecord, ToolRecord, record_from_log
+from toolog.record import SuccessRecord, ToolRecord
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer, inuse, warm
 from toolog.settings import provisional

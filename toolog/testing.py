@@ -47,7 +47,8 @@ class _Collector(logging.Handler):
         call.
         """
         from toolog.errors import RecordInvalid
-        from toolog.record import ToolRecord, record_from_log
+        from toolog.events import record_from_log
+        from toolog.record import ToolRecord
         from toolog.schema import validate
 
         ours = record if isinstance(record, ToolRecord) else record_from_log(record)
