@@ -12,7 +12,7 @@ from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice, Globs
-from toolog.instrumentation.discover import Found, Skipped, ToolClass
+from toolog.instrumentation.found import Found, Skipped, ToolClass
 from toolog.instrumentation.frameworks.install import (
     Claim,
     Installed,

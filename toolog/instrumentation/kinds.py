@@ -113,6 +113,19 @@ def kind_of(raw: Any) -> Kind | None:
     return None
 
 
+_COMPILED = frozenset({
+    "builtin_function_or_method", "method_descriptor", "wrapper_descriptor", "classmethod_descriptor",
+    "cython_function_or_method", "fused_cython_function", "nb_func", "nb_method", "instancemethod", "ufunc",
+})  # fmt: skip
+"""Types of functions that are no Python functions: CPython's own (mypyc and PyO3 make these, too), those of
+Cython, nanobind, pybind11 and NumPy."""
+
+
+def is_compiled(value: Any) -> bool:
+    """Whether a value is a function or method that is not written in Python."""
+    return type(value).__name__ in _COMPILED
+
+
 def _is_proxy(kind: type) -> bool:
     """Whether a type is one of wrapt's wrappers (a framework's decorator, say); ours count too."""
     wrapt = sys.modules.get("wrapt")

@@ -20,7 +20,7 @@ from toolog.arguments import Arguments, read_signature
 from toolog.call import Plan
 from toolog.instances import identify
 from toolog.instrumentation.callers import looks_at_caller
-from toolog.instrumentation.discover import Tool, describe
+from toolog.instrumentation.found import Tool, describe
 from toolog.instrumentation.importlib_bootstrap import Wrapper, make_wrapper
 from toolog.instrumentation.importlib_bootstrap_gates import (
     make_constructor,

@@ -16,7 +16,7 @@ from typing import Any
 from toolog.arguments import Arguments
 from toolog.instrumentation import imports
 from toolog.instrumentation.choice import Choice
-from toolog.instrumentation.discover import Tool
+from toolog.instrumentation.found import Tool
 from toolog.instrumentation.frameworks import adapter_of, installed_version, is_loaded, is_older
 from toolog.instrumentation.frameworks.calls import unwrap_function
 from toolog.instrumentation.frameworks.fields import Field
