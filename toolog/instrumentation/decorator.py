@@ -21,7 +21,8 @@ from toolog.instrumentation.kinds import (
     root_package,
     unwrap,
 )
-from toolog.instrumentation.patch import grant_constructor, make_plan
+from toolog.instrumentation.patch import grant_constructor
+from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import dress, wrapper_in
 
 Some = TypeVar("Some")

@@ -32,8 +32,8 @@ from toolog.instrumentation.entry import Instrumentation, active
 from toolog.instrumentation.found import Found, Tool
 from toolog.instrumentation.frameworks.install import Installed, installed, names_of, sort_by_adapter
 from toolog.instrumentation.kinds import module_vars, object_vars
-from toolog.instrumentation.patch import Spot, spot_at
 from toolog.instrumentation.silence import Finding, after_the_call, few
+from toolog.instrumentation.spots import Spot, spot_at
 from toolog.instrumentation.targets import Target, resolve, search
 
 

@@ -25,24 +25,11 @@ from toolog.instrumentation.frameworks.install import (
 from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
-from toolog.instrumentation.kinds import (
-    module_of,
-    mro,
-    root_package,
-)
-from toolog.instrumentation.patch import (
-    Spot,
-    all_subclasses,
-    chainable,
-    grant,
-    grant_constructor,
-    link_line,
-    link_overrides,
-    lock,
-    release,
-    spot_at,
-)
+from toolog.instrumentation.kinds import all_subclasses, module_of, mro, root_package
+from toolog.instrumentation.overrides import chainable, link_line, link_overrides
+from toolog.instrumentation.patch import grant, grant_constructor, lock, release
 from toolog.instrumentation.room import give_back
+from toolog.instrumentation.spots import Spot, spot_at
 from toolog.instrumentation.stacks import repair_aliases
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, as_adapted, find_dotted, resolve, search

@@ -8,12 +8,7 @@ from typing import Any, NamedTuple
 
 from toolog.instrumentation.homes import Homes
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
-from toolog.instrumentation.kinds import (
-    Kind,
-    is_class,
-    module_of,
-    unwrap,
-)
+from toolog.instrumentation.kinds import Kind, is_class, module_of, unwrap
 
 
 class Tool(NamedTuple):

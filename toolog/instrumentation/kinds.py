@@ -248,6 +248,18 @@ def members(cls: type, package: str) -> Iterator[tuple[str, type, Any]]:
                     yield name, base, raw
 
 
+def all_subclasses(cls: type) -> Iterator[type]:
+    """Give all subclasses of a class that exist now, each once."""
+    seen: set[int] = set()
+    todo: list[type] = list(type.__subclasses__(cls))
+    while todo:
+        sub = todo.pop()
+        if id(sub) not in seen:
+            seen.add(id(sub))
+            todo += type.__subclasses__(sub)
+            yield sub
+
+
 def is_public(name: str) -> bool:
     """Whether a name is offered to others: no leading underscore, or the call operator."""
     return not name.startswith("_") or name == "__call__"

@@ -22,7 +22,7 @@ from toolog.instrumentation.kinds import (
     root_package,
     why_no_tools,
 )
-from toolog.instrumentation.patch import Grant, spot_at
+from toolog.instrumentation.spots import Grant, spot_at
 from toolog.instrumentation.stacks import ABSENT, put
 
 

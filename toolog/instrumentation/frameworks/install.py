@@ -23,8 +23,17 @@ from toolog.instrumentation.frameworks.fields import Field
 from toolog.instrumentation.frameworks.importlib_bootstrap_asides import make_entry, make_field
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
-from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
-from toolog.instrumentation.patch import all_subclasses, lock, read_parameters
+from toolog.instrumentation.kinds import (
+    all_subclasses,
+    class_vars,
+    find_static,
+    is_class,
+    kind_of,
+    module_vars,
+    object_vars,
+)
+from toolog.instrumentation.patch import lock
+from toolog.instrumentation.plans import read_parameters
 from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, repair_aliases, stack_at
 from toolog.instrumentation.subclasses import Hook, watch
 

@@ -17,7 +17,7 @@ from toolog.call import Plan
 from toolog.instances import identify
 from toolog.instrumentation.frameworks.table import Adapter, Request
 from toolog.instrumentation.kinds import is_class, module_of, root_package, unwrap
-from toolog.instrumentation.patch import version_of
+from toolog.instrumentation.plans import version_of
 from toolog.sanitize import default
 
 _DESCRIPTION = 200  # characters of a tool's description in each record
