@@ -20,7 +20,7 @@ import pytest
 
 import toolog
 from tests.frameworks import tools
-from toolog.instrumentation import entry, frameworks
+from toolog.instrumentation import entry, frameworks, instrumented
 from toolog.testing import capture, find, only
 
 
@@ -313,7 +313,7 @@ class Contract:
         assert before.differences()
         made.undo()
         assert before.differences() == []
-        assert entry.active() == []
+        assert instrumented.active() == []
 
     def test_after_undoing_nothing_is_recorded(self) -> None:
         """Nor does a tool that was made meanwhile remember."""
