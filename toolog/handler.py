@@ -32,7 +32,8 @@ from toolog.record import SuccessRecord, ToolRecord
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer, inuse, warm
 from toolog.settings import provisional
-from toolog.settings.resolve import apply_capture, check, look_up, plain, resolve, with_sink_defaults
+from toolog.settings.checks import check, plain
+from toolog.settings.resolve import apply_capture, look_up, resolve, with_sink_defaults
 from toolog.settings.table import section
 from toolog.sinks import create, is_only_named
 

@@ -18,7 +18,8 @@ from toolog.instrumentation import capture_output, loglines, otel
 from toolog.instrumentation.threads import instrument_threads
 from toolog.levels import ROOT
 from toolog.settings import capture
-from toolog.settings.resolve import Found, apply_capture, check, look_up, plain
+from toolog.settings.checks import check, plain
+from toolog.settings.resolve import Found, apply_capture, look_up
 from toolog.settings.table import PROFILES, section
 
 DEFAULTS: dict[str, dict[str, Any]] = {

@@ -76,7 +76,8 @@ def capture(level: int | str = "DEBUG", *, logs: bool = False, **settings: Any) 
     from toolog.call import refresh_plans
     from toolog.levels import ROOT, parse_level
     from toolog.settings import capture as active
-    from toolog.settings.resolve import apply_capture, check, flatten
+    from toolog.settings.checks import check
+    from toolog.settings.resolve import apply_capture, flatten
     from toolog.settings.table import section
 
     number = parse_level(level)
