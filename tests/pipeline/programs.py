@@ -22,7 +22,8 @@ HEAD = """
 import atexit, json, logging, os, signal, sys, threading, time
 import logging.config
 import toolog
-from toolog.handler import ToologHandler, flush, stats
+from toolog.all_pipelines import flush, stats
+from toolog.handler import ToologHandler
 
 def handler(durability="process", **options):
     options = {

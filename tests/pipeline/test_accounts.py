@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from tests.pipeline.programs import run
 from toolog import counters
+from toolog.all_pipelines import stats
 from toolog.errors import SinkRejected, SinkUnavailable
-from toolog.handler import ToologHandler, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits
 from toolog.sinks.memory import MemorySink

@@ -16,8 +16,9 @@ import pytest
 
 from tests.pipeline.programs import arrived, run
 from toolog import counters
+from toolog.all_pipelines import stats
 from toolog.errors import SinkUnavailable
-from toolog.handler import ToologHandler, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits, decode
 from toolog.sinks.memory import MemorySink

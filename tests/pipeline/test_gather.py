@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tests.pipeline.programs import run
 from toolog import counters, spool
+from toolog.all_pipelines import flush, stats
 from toolog.errors import SinkUnavailable
-from toolog.handler import ToologHandler, flush, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import batch as batch_module
 from toolog.pipeline.batch import MOST_SEGMENTS, portions
 from toolog.pipeline.breaker import PROBE

@@ -14,8 +14,9 @@ import pytest
 
 from tests.pipeline.programs import complain
 from toolog import counters
+from toolog.all_pipelines import stats
 from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable
-from toolog.handler import ToologHandler, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits
 from toolog.sinks.memory import MemorySink

@@ -18,8 +18,9 @@ import pytest
 
 from tests.pipeline.programs import ledger, run, start, waiting
 from toolog import counters
+from toolog.all_pipelines import flush, stats
 from toolog.errors import SinkDenied
-from toolog.handler import ToologHandler, flush, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import Options
 from toolog.retention import Policies
 from toolog.shipper.status import take_status

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolog.errors import ConfigError, kind_of, unknown_key
-from toolog.settings import CaptureSettings, capture
+from toolog.settings import CaptureSettings, capture, provisional
 from toolog.settings.checks import check
 from toolog.settings.environment import check_environment, read_variable
 from toolog.settings.files import VARIABLE, read_config
@@ -169,3 +169,9 @@ def apply_capture(values: Mapping[str, Any], target: CaptureSettings = capture) 
     for parameter in section("capture"):
         if parameter.name in values:
             setattr(target, parameter.name, values[parameter.name])
+
+
+def reset_capture() -> None:
+    """Return capture's settings to their defaults, before a new configuration says what it wants."""
+    provisional.active = False
+    apply_capture({one.name: check(one, one.default, one.name) for one in section("capture")})
