@@ -8,10 +8,11 @@ from typing import Any
 
 from ormsgpack import packb
 
-from toolog.call import common_fields, pack_pairs, packed_process
+from toolog.call import common_fields, pack_pairs
 from toolog.context import Scope, current
 from toolog.faults import describe_error, safe_text
 from toolog.levels import ROOT, level_name
+from toolog.process import packed_process
 from toolog.record import ToolRecord, new_record_id, stamp
 from toolog.snapshot import pack_cut
 

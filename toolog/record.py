@@ -19,8 +19,9 @@ from typing import Any, ClassVar
 import ormsgpack
 from ormsgpack import packb
 
-from toolog.call import _COUNTS, MASK, Call, Ids, new_span
+from toolog.call import _COUNTS, Call
 from toolog.context import getrandbits
+from toolog.ids import MASK, Ids, new_span
 from toolog.levels import ROOT
 from toolog.masked import MaskedRecord
 from toolog.snapshot.flat import Held, pack_flat, pack_held
