@@ -29,7 +29,8 @@ from toolog.errors import ToologError
 from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Tool
-from toolog.instrumentation.frameworks.install import Installed, installed, names_of, sort_by_adapter
+from toolog.instrumentation.frameworks.claims import names_of, sort_by_adapter
+from toolog.instrumentation.frameworks.install import Installed, installed
 from toolog.instrumentation.instrumented import Instrumentation, active
 from toolog.instrumentation.kinds import module_vars, object_vars
 from toolog.instrumentation.silence import Finding, after_the_call, few

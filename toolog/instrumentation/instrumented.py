@@ -13,15 +13,8 @@ from toolog.instances import leave_config_out
 from toolog.instrumentation import imports
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Skipped, ToolClass
-from toolog.instrumentation.frameworks.install import (
-    Claim,
-    Installed,
-    claim,
-    disclaim,
-    gates_of,
-    names_of,
-    sort_by_adapter,
-)
+from toolog.instrumentation.frameworks.claims import Claim, gates_of, names_of, sort_by_adapter
+from toolog.instrumentation.frameworks.install import Installed, claim, disclaim
 from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold

@@ -19,10 +19,8 @@ from toolog.counters import contain
 from toolog.faults import describe_error
 from toolog.instrumentation.endings import kind_of
 from toolog.instrumentation.frameworks.plans import (
-    bound_to,
     instance_of,
     name_arguments,
-    plan_of,
     raw_arguments,
     unwrap_function,
 )
@@ -365,9 +363,3 @@ def is_misfit(error: BaseException, function: Any) -> bool:
 
 def _is_cancelled(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) or kind_of(error)[1] == "cancelled"
-
-
-__all__ = [
-    "AWAITS", "FrameworkCall", "bound_to", "current_call", "enclosing", "in_flight", "instance_of",
-    "name_arguments", "plan_of", "raw_arguments", "unwrap_function",
-]  # fmt: skip
