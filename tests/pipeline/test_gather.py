@@ -23,7 +23,7 @@ from toolog.pipeline.breaker import PROBE
 from toolog.pipeline.held import Held, HeldReader
 from toolog.sinks.base import Answer, Batch, BatchLimits
 from toolog.sinks.memory import MemorySink
-from toolog.spool.segment import SegmentName
+from toolog.spool.naming import SegmentName
 
 
 class Patient(MemorySink):

@@ -35,7 +35,7 @@ from toolog.levels import NAMES
 from toolog.ownership import hand_over
 from toolog.pipeline.dead_letters import open_box
 from toolog.sinks.base import JSON, MSGPACK
-from toolog.spool import SegmentName, Spool, frame, segment
+from toolog.spool import SegmentName, Spool, frame, naming, segment
 from toolog.spool.browse import frames_of
 from toolog.spool.cursor import Mark
 from toolog.spool.directory import DEAD_LETTERS, dead_letters_of
@@ -147,8 +147,8 @@ def settle(directory: Path) -> None:
         return
     segment.sweep(folder)
     for name in segment.listing(folder):
-        to, waiting = segment.addressee(name), folder / (name + segment.SUFFIX)
-        boxes = [box for box in folder.glob(f"*{_SUFFIX}") if segment.address(unquote(box.stem)) == to]
+        to, waiting = naming.addressee(name), folder / (name + segment.SUFFIX)
+        boxes = [box for box in folder.glob(f"*{_SUFFIX}") if naming.address(unquote(box.stem)) == to]
         if not boxes:  # somebody deleted the letters
             _publish(waiting, directory)
         for box in boxes:
@@ -232,12 +232,12 @@ def _replace(box: Path, content: bytes) -> None:
 def _write_segment(folder: Path, sink: str, frames: list[tuple[int, int, bytes]]) -> Path:
     """Write frames into a segment for one sink that no shipper sees yet; return its path."""
     name = SegmentName(
-        segment.stamp(time.time_ns()),
-        segment.host_name(),
+        naming.stamp(time.time_ns()),
+        naming.host_name(),
         os.getpid(),
         secrets.token_hex(6),
         1,
-        segment.address(sink),
+        naming.address(sink),
     )
     salt = frame.salt_of(str(name))
     parts = [frame.build(salt, seq, *facts) for seq, facts in enumerate(frames, 1)]

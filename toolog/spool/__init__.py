@@ -97,10 +97,10 @@ from toolog.spool.cursor import Cursor, Mark, Track, open_tracks
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
+from toolog.spool.naming import SegmentName, addressee
 from toolog.spool.overflow import GivenUp, successors
 from toolog.spool.reader import SpoolReader
 from toolog.spool.room import ask_for_room, room_asked_for
-from toolog.spool.segment import SegmentName, addressee
 from toolog.spool.writer import SpoolWriter
 
 __all__ = [

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from toolog.spool.cursor_file import LineFile, newest_line, reserve_file
-from toolog.spool.segment import FOREIGN, is_foreign
+from toolog.spool.naming import FOREIGN, is_foreign
 
 FOLDER = "cursors"
 SUFFIX = ".cursor"

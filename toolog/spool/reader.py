@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from toolog.spool import segment
+from toolog.spool import naming, segment
 from toolog.spool.backlog import Backlog
 from toolog.spool.cursor import Cursor, Mark
 from toolog.spool.follower import Follower, Keep, Tally
@@ -118,7 +118,7 @@ class SpoolReader(Tally):
         A sink that keeps a state of its own must find the two together: there only what is saved counts.
         """
         if not self.concerns(name):
-            return segment.FOREIGN
+            return naming.FOREIGN
         with self._lock:
             marks = self.cursor.saved if self.cursor.state is not None else self.cursor.marks
             mark = marks.get(name)
@@ -137,7 +137,7 @@ class SpoolReader(Tally):
 
     def concerns(self, name: str) -> bool:
         """Tell whether a segment may hold anything for this sink: it is not addressed to another one."""
-        return not segment.is_foreign(name, self.cursor.sink)
+        return not naming.is_foreign(name, self.cursor.sink)
 
     def needs(self, frame: Frame) -> bool:
         """Tell whether the sink still needs a frame: it wants that level and has not acknowledged it."""
@@ -153,8 +153,8 @@ class SpoolReader(Tally):
         tracks each wants its own.
         """
         if not self.cursor.is_divided:
-            return None if segment.addressee(name) else self.keep
-        return self.cursor.covers if segment.addressee(name) else self.wants
+            return None if naming.addressee(name) else self.keep
+        return self.cursor.covers if naming.addressee(name) else self.wants
 
     def hold(self) -> threading.RLock:
         """Return the lock that keeps this reader from reading and acknowledging meanwhile."""

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolog.errors import SpoolError, SpoolFull
-from toolog.spool import forks, segment
+from toolog.spool import forks, naming, segment
 from toolog.spool.allowance import Allowance
 from toolog.spool.frame import HEAD_SIZE, MARK, MAX_PAYLOAD, build, pack_facts, pack_head
 from toolog.spool.segment import Segment
@@ -235,8 +235,8 @@ class SpoolWriter:
         """Create a segment with room for ``total`` bytes."""
         now = max(time.time_ns(), self._stamp_ns + 1000)
         self._stamp_ns = now
-        name = segment.SegmentName(
-            segment.stamp(now), segment.host_name(), os.getpid(), self._random, next(self._numbers)
+        name = naming.SegmentName(
+            naming.stamp(now), naming.host_name(), os.getpid(), self._random, next(self._numbers)
         )
         try:
             try:
