@@ -37,8 +37,8 @@ from toolog.pipeline.dead_letters import open_box
 from toolog.sinks.base import JSON, MSGPACK
 from toolog.spool import SegmentName, Spool, frame, naming, segment
 from toolog.spool.browse import frames_of
-from toolog.spool.cursor import Mark
 from toolog.spool.directory import DEAD_LETTERS, dead_letters_of
+from toolog.spool.tracks import Mark
 
 _SUFFIX = ".jsonl"
 _SAFETY = 4096

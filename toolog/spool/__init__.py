@@ -93,7 +93,7 @@ What holds
 from __future__ import annotations
 
 from toolog.spool.browse import iter_frames, pending
-from toolog.spool.cursor import Cursor, Mark, Track, open_tracks
+from toolog.spool.cursor import Cursor, open_tracks
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
@@ -101,6 +101,7 @@ from toolog.spool.naming import SegmentName, addressee
 from toolog.spool.overflow import GivenUp, successors
 from toolog.spool.reader import SpoolReader
 from toolog.spool.room import ask_for_room, room_asked_for
+from toolog.spool.tracks import Mark, Track
 from toolog.spool.writer import SpoolWriter
 
 __all__ = [

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from toolog.spool import naming, segment
-from toolog.spool.cursor import Cursor, Mark, open_tracks
+from toolog.spool.cursor import Cursor, open_tracks
 from toolog.spool.frame import CHUNK, MARK, Frame, salt_of, scan
+from toolog.spool.tracks import Mark
 
 
 def fits(fd: int, mark: Mark, size: int) -> bool:

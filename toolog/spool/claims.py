@@ -17,8 +17,9 @@ from urllib.parse import unquote
 from toolog.errors import SpoolError
 from toolog.spool import naming, segment
 from toolog.spool.browse import frames_left
-from toolog.spool.cursor import Cursor, Mark, open_tracks, path_of, sinks_with_files
+from toolog.spool.cursor import Cursor, open_tracks, path_of, sinks_with_files
 from toolog.spool.reader import SpoolReader
+from toolog.spool.tracks import Mark
 
 
 class Claim(SpoolReader):

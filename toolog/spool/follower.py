@@ -10,8 +10,8 @@ from pathlib import Path
 from toolog.breath import breathe
 from toolog.spool import segment
 from toolog.spool.browse import fits
-from toolog.spool.cursor import Mark
 from toolog.spool.frame import Frame, salt_of, scan
+from toolog.spool.tracks import Marks
 
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
@@ -68,7 +68,7 @@ class Follower:
         """Whether there is nothing to read now: all was read, or the file could not be read a moment ago."""
         return self.done or (self._retry_at > 0 and self._retry_at > time.monotonic())
 
-    def read(self, marks: dict[str, Mark], keep: Keep, max_records: int, max_bytes: int) -> list[Frame]:
+    def read(self, marks: Marks, keep: Keep, max_records: int, max_bytes: int) -> list[Frame]:
         """Return the next frames, at most so many, and no more once their payloads have ``max_bytes`` bytes.
 
         A mark that does not fit the segment is taken out of ``marks``. Raises FileNotFoundError where the
@@ -86,7 +86,7 @@ class Follower:
         self._tally.unreadable += 1
         self._retry_at = time.monotonic() + _RETRY_SECONDS
 
-    def _read(self, marks: dict[str, Mark], keep: Keep, max_records: int, max_bytes: int) -> list[Frame]:
+    def _read(self, marks: Marks, keep: Keep, max_records: int, max_bytes: int) -> list[Frame]:
         start = self.pos
         quiet = start >= 0 and not self._final and os.stat(self._path).st_size == max(start, self._stuck)
         if quiet and time.monotonic() < self._ask_at:
@@ -122,7 +122,7 @@ class Follower:
             os.close(fd)
         return frames
 
-    def _verify(self, fd: int, marks: dict[str, Mark], size: int) -> int:
+    def _verify(self, fd: int, marks: Marks, size: int) -> int:
         """Return where to begin: where the mark says, if the segment is the one that it was made for."""
         mark = marks.get(self.name)
         if mark is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 
-from toolog.spool.cursor import Mark
 from toolog.spool.frame import Frame
+from toolog.spool.tracks import Mark, Marks
 
 
 class _Run:
@@ -38,7 +38,7 @@ class Outstanding:
         """Forget what was handed out: it will be read again."""
         self._runs.clear()
 
-    def add(self, marks: dict[str, Mark], name: str, end: int, frames: list[Frame]) -> None:
+    def add(self, marks: Marks, name: str, end: int, frames: list[Frame]) -> None:
         """Note that a segment was read up to ``end``; what holds no frame needs no acknowledgement."""
         if not frames:
             for run in reversed(self._runs):
@@ -53,7 +53,7 @@ class Outstanding:
         offsets = [frame.offset for frame in frames]
         self._runs.append(_Run(name, end, offsets, [(frame.end, frame.crc) for frame in frames]))
 
-    def acknowledge(self, marks: dict[str, Mark], frame: Frame) -> None:
+    def acknowledge(self, marks: Marks, frame: Frame) -> None:
         """Move the cursor behind a frame and all before it; one that is not outstanding changes nothing."""
         while self._runs:
             run = self._runs[0]
@@ -70,7 +70,7 @@ class Outstanding:
             for run in self._runs
         )
 
-    def _pass(self, marks: dict[str, Mark], run: _Run, count: int) -> None:
+    def _pass(self, marks: Marks, run: _Run, count: int) -> None:
         """Move the cursor over the first ``count`` frames of the oldest run."""
         if not count:
             return

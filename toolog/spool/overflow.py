@@ -22,9 +22,9 @@ from pathlib import Path
 
 from toolog.spool import naming, segment
 from toolog.spool.browse import frames_of
-from toolog.spool.cursor import Mark
 from toolog.spool.frame import Frame, build, salt_of
 from toolog.spool.reader import SpoolReader
+from toolog.spool.tracks import Mark
 
 _UNSERVED = 1 << 20
 """What puts a frame that only sinks without a shipper wait for below every level."""

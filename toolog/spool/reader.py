@@ -14,10 +14,11 @@ from typing import Any
 
 from toolog.spool import naming, segment
 from toolog.spool.backlog import Backlog
-from toolog.spool.cursor import Cursor, Mark
+from toolog.spool.cursor import Cursor
 from toolog.spool.follower import Follower, Keep, Tally
 from toolog.spool.frame import Frame
 from toolog.spool.outstanding import Outstanding
+from toolog.spool.tracks import Mark
 
 _POLL_SECONDS = 0.01
 _LIST_EVERY = 1.0
