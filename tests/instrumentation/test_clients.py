@@ -14,18 +14,11 @@ import boto3
 import pytest
 import redis
 import sqlalchemy
-from tooling import Namespaces, calls, names, watching
+from tooling import Namespaces, calls, names
 
 from tests.helpers import Collector
 from tests.services.seaweedfs import SeaweedFS
 from toolog.instrumentation.entry import instrument
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 class _Answers(BaseHTTPRequestHandler):

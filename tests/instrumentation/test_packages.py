@@ -16,7 +16,7 @@ import llm
 import pytest
 import requests
 import sqlite_utils
-from tooling import Namespaces, calls, instances, names, watching
+from tooling import Namespaces, calls, instances, names
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument
@@ -57,13 +57,6 @@ def server() -> Iterator[str]:
     answering.shutdown()
     answering.server_close()
     thread.join()
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 def test_requests(seen: Collector, server: str) -> None:

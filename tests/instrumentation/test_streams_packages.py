@@ -8,16 +8,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from watching import Records, watch
+from watching import Records
 
 import toolog
-
-
-@pytest.fixture
-def records() -> Iterator[Records]:
-    """Return the records that the test makes."""
-    with watch() as found:
-        yield found
 
 
 class _Rows(BaseHTTPRequestHandler):
