@@ -30,6 +30,7 @@ from urllib.parse import unquote
 import orjson
 
 from toolog.context import HOLD_TAG
+from toolog.descriptors import sync_path
 from toolog.errors import ConfigError, nearest
 from toolog.levels import NAMES
 from toolog.ownership import hand_over
@@ -226,7 +227,7 @@ def _replace(box: Path, content: bytes) -> None:
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
-    _sync_folder(box.parent)
+    sync_path(box.parent)
 
 
 def _write_segment(folder: Path, sink: str, frames: list[tuple[int, int, bytes]]) -> Path:
@@ -243,21 +244,13 @@ def _write_segment(folder: Path, sink: str, frames: list[tuple[int, int, bytes]]
     parts = [frame.build(salt, seq, *facts) for seq, facts in enumerate(frames, 1)]
     created = segment.create(folder, name, b"".join(parts))
     os.fsync(created.fd)
-    _sync_folder(folder)
+    sync_path(folder)
     return created.path
 
 
 def _publish(waiting: Path, directory: Path) -> None:
     os.rename(waiting, directory / waiting.name)
-    _sync_folder(directory)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync_path(directory)
 
 
 # -- one letter

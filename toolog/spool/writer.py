@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolog.descriptors import sync_path
 from toolog.errors import SpoolError, SpoolFull
 from toolog.spool import forks, naming, segment
 from toolog.spool.allowance import Allowance
@@ -322,10 +323,6 @@ def _is_gone(current: Segment) -> bool:
 def _sync_path(path: Path) -> None:
     """Bring a file or directory to the disk; one that is deleted needs nothing."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        sync_path(path)
     except FileNotFoundError:
         return
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
