@@ -5,12 +5,14 @@ tool.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import wrapt
 
+import toolog
 from toolog.call import Plan
 from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.levels import ROOT
@@ -71,3 +73,11 @@ def wrap(function: Callable[..., Any], tool_name: str = "", **options: Any) -> A
     """Return a function wrapped as a tool, without patching anything."""
     plan = Plan(function, tool_name=tool_name or function.__name__, module=function.__module__, **options)
     return wrapt.FunctionWrapper(function, make_wrapper(plan))
+
+
+def wait_until(asked: Callable[[], object], what: str = "it", seconds: float = 90.0) -> None:
+    """Wait until something holds; an AssertionError that names it when it does not come about."""
+    deadline = time.monotonic() + seconds
+    while not asked():
+        assert time.monotonic() < deadline, f"waited in vain for {what}: {toolog.stats()}"
+        time.sleep(0.01)

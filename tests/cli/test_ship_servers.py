@@ -12,9 +12,9 @@ import pytest
 from tests.cli.shippers import (
     Ship,
     no_shipper_left,  # noqa: F401 - a fixture
-    wait_until,
     write,
 )
+from tests.helpers import wait_until
 from tests.pipeline.programs import waiting
 from tests.services.access import Access, User
 from tests.services.opensearch import OpenSearch

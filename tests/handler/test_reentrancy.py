@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import logging
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.helpers import wait_until
 from tests.pipeline.programs import arrived, assert_complete, run
 from toolog.handler import ToologHandler
 from toolog.sinks.base import Batch
@@ -193,9 +193,7 @@ def test_a_finalizer_that_is_run_on_our_thread_is_the_applications(tmp_path: Pat
         for number in range(20):
             Cycle(number)
         made.pipeline.salvage = gc.collect  # type: ignore[method-assign,assignment]  # the worker calls it
-        deadline = time.monotonic() + 30
-        while len(sink.rows) < 20 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(sink.rows) >= 20)
     finally:
         gc.enable()
         log.removeHandler(made)

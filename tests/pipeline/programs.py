@@ -40,6 +40,12 @@ def attach(made, name="app"):
     log.addHandler(made)
     return log
 
+def wait(asked, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not asked():
+        assert time.monotonic() < deadline, stats()
+        time.sleep(0.01)
+
 def open_ledger(name="ledger"):
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     def note(number):
