@@ -4,10 +4,15 @@ tool.
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import wrapt
@@ -81,3 +86,21 @@ def wait_until(asked: Callable[[], object], what: str = "it", seconds: float = 9
     while not asked():
         assert time.monotonic() < deadline, f"waited in vain for {what}: {toolog.stats()}"
         time.sleep(0.01)
+
+
+def run_json(file: Path, given: Any = None) -> Any:
+    """Run a program in a process of its own, JSON on its stdin; return the JSON that it prints.
+
+    Warnings are errors there, and nothing is configured that the program does not configure.
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(file)],
+        input=json.dumps(given),
+        env={**os.environ, "TOOLOG_AUTOCONFIGURE": "0"},
+        cwd=file.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

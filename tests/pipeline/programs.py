@@ -54,6 +54,17 @@ def open_ledger(name="ledger"):
 """
 
 
+HANGING_SINK = """
+import time
+class Sink:
+    def __init__(self, name): self.name = name
+    def connect(self): pass
+    def write(self, batch): time.sleep(3600)
+    def close(self): pass
+"""
+"""A module of a sink whose writes do not return: ``hanging:Sink``, where it is saved as hanging.py."""
+
+
 def start(script: str, folder: Path, *words: str, flags: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     """Start a program that begins with HEAD and goes on with ``script``."""
     file = folder / f"program-{len(list(folder.glob('program-*')))}.py"
