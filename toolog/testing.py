@@ -171,14 +171,11 @@ def only(records: Records, **fields: Any) -> dict[str, Any]:
 def assert_no_leaks(secrets: Iterable[str], *things: Any) -> None:
     """Raise AssertionError when one of the secrets stands in one of the things, in whatever spelling.
 
-    ``secrets``: texts of at least four characters. A thing is a ``pathlib.Path`` (a file, or a folder
-    with all below
-    it: logs, spools, databases, compressed or not), a ``logging.LogRecord`` (all that a formatter could
-    show), an
-    exception (with its causes and traceback), or a value: text, bytes, records. The message tells where,
-    which
-    secret by its number, and in which spelling; it never shows the secret. Raises ConfigError when there
-    is no secret, one is too short, or there is nothing to look into. Since 0.1.
+    ``secrets``: texts of at least four characters. A thing is a ``pathlib.Path`` (a file, or a folder with
+    all below it: logs, spools, databases, compressed or not), a ``logging.LogRecord`` (all that a formatter
+    could show), an exception (with its causes and traceback), or a value: text, bytes, records. The message
+    tells where, which secret by its number, and in which spelling; it never shows the secret. Raises
+    ConfigError when there is no secret, one is too short, or there is nothing to look into. Since 0.1.
     """
     __tracebackhide__ = True
     from toolog.audit import Secrets, audit_path, audit_value

@@ -1,4 +1,4 @@
-"""What happens around a tool's function: found (`module_tools`), wrapped (`proxy`), put in place (`patch`).
+"""What happens around a tool's function: found (`targets`), wrapped (`proxy`), put in place (`patch`).
 
 The public names are loaded when first used, because wrapt takes long to import.
 """

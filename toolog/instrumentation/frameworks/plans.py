@@ -6,6 +6,7 @@ a `Plan` is made at the first call and kept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -112,6 +113,15 @@ def name_arguments(request: Request, function: Any) -> Any:
         return {name: value for name, value in named.items() if name not in request.injected}
     named = {name: value for name, value in named.items() if name not in request.injected}
     return _arguments_of(function, request.injected).named(request.args, named)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON, as the standard library reads it."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    return True
 
 
 def _read_json(text: str | bytes) -> Any:
