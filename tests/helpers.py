@@ -1,5 +1,5 @@
-"""What several tests share: a plain logging handler that keeps records, and small ways to make a wrapped
-tool.
+"""What several tests share: a logging handler that keeps records, tools wrapped without patching anything,
+waiting for something, and small programs.
 """
 
 from __future__ import annotations
