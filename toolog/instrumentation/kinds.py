@@ -18,9 +18,9 @@ from pathlib import PurePath
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-_mro = type.__dict__["__mro__"].__get__
+from toolog.snapshot.state import class_dict_of, mro_of
+
 _flags = type.__dict__["__flags__"].__get__
-_namespace = type.__dict__["__dict__"].__get__
 _LruCache = type(functools.lru_cache(lambda: None))
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _STANDARD = os.path.dirname(os.__file__)  # of the standard library
@@ -40,12 +40,12 @@ class Kind(NamedTuple):
 
 def mro(cls: type) -> tuple[type, ...]:
     """Return a class's MRO, whatever its metaclass says."""
-    return _mro(cls)  # type: ignore[no-any-return]
+    return mro_of(cls)  # type: ignore[no-any-return]
 
 
 def class_vars(cls: type) -> MappingProxyType[str, Any]:
     """Return a class's own namespace, whatever its metaclass says."""
-    return cast(MappingProxyType[str, Any], _namespace(cls))
+    return cast(MappingProxyType[str, Any], class_dict_of(cls))
 
 
 def module_vars(module: ModuleType) -> dict[str, Any]:
