@@ -10,8 +10,8 @@ from hypothesis import settings
 
 from tests.helpers import restored
 from toolog.context import Mode
-from toolog.handler import reset_capture
 from toolog.settings import capture, provisional
+from toolog.settings.resolve import reset_capture
 
 # How long an example takes says something about the machine, which may be busy, and nothing about a law.
 settings.register_profile("toolog", deadline=None)
