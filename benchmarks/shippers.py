@@ -84,7 +84,7 @@ def timed(work: Callable[[], int]) -> Figures:
 
 def ship(job: dict[str, Any], sink: dict[str, Any]) -> Figures:
     """Ship the spool once the sink is connected, as `toolog ship` does it, or as a handler's threads do."""
-    from toolog.handler import stats
+    from toolog.all_pipelines import stats
     from toolog.pipeline import Pipeline
     from toolog.shipper.config import read_options
     from toolog.shipper.devotion import devoted

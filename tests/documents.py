@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
+DAY = 86_400.0
 
 
 def call(number: int, **fields: Any) -> dict[str, Any]:
@@ -92,3 +94,30 @@ def loss(number: int, count: int) -> dict[str, Any]:
         "last": "2026-11-30T12:00:00.000000Z",
         "sink": None,
     }
+
+
+def aged_log(number: int, level: str, age: float, hold: str | None = None) -> dict[str, Any]:
+    """Return a log record of that age in seconds."""
+    moment = time.gmtime(time.time() - age)
+    return {
+        "schema_version": "1.0",
+        "record_id": f"{number:032x}",
+        "event": "log",
+        "level": level,
+        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", moment),
+        "logger": "app",
+        "message": str(number),
+        **({"tags": {"hold": hold}} if hold else {}),
+    }
+
+
+def aged_records() -> list[dict[str, Any]]:
+    """Return log records of several levels and ages, some of them on hold."""
+    return [
+        aged_log(1, "INFO", 2 * DAY),
+        aged_log(2, "INFO", 3600),
+        aged_log(3, "ERROR", 2 * DAY),
+        aged_log(4, "ERROR", 31 * DAY),
+        aged_log(5, "CRITICAL", 31 * DAY, hold="case 4711"),
+        aged_log(6, "WARNING", 2 * DAY, hold="case 4711"),
+    ]

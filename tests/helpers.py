@@ -1,16 +1,23 @@
-"""What several tests share: a plain logging handler that keeps records, and small ways to make a wrapped
-tool.
+"""What several tests share: a logging handler that keeps records, tools wrapped without patching anything,
+waiting for something, and small programs.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import wrapt
 
+import toolog
 from toolog.call import Plan
 from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.levels import ROOT
@@ -71,3 +78,29 @@ def wrap(function: Callable[..., Any], tool_name: str = "", **options: Any) -> A
     """Return a function wrapped as a tool, without patching anything."""
     plan = Plan(function, tool_name=tool_name or function.__name__, module=function.__module__, **options)
     return wrapt.FunctionWrapper(function, make_wrapper(plan))
+
+
+def wait_until(asked: Callable[[], object], what: str = "it", seconds: float = 90.0) -> None:
+    """Wait until something holds; an AssertionError that names it when it does not come about."""
+    deadline = time.monotonic() + seconds
+    while not asked():
+        assert time.monotonic() < deadline, f"waited in vain for {what}: {toolog.stats()}"
+        time.sleep(0.01)
+
+
+def run_json(file: Path, given: Any = None) -> Any:
+    """Run a program in a process of its own, JSON on its stdin; return the JSON that it prints.
+
+    Warnings are errors there, and nothing is configured that the program does not configure.
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(file)],
+        input=json.dumps(given),
+        env={**os.environ, "TOOLOG_AUTOCONFIGURE": "0"},
+        cwd=file.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -25,6 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolog.all_pipelines import flush, stats
     from toolog.autoconfigure import instrument, tool
     from toolog.context import bind, session
     from toolog.errors import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         ToolTimeout,
         UnknownTool,
     )
-    from toolog.handler import ToologHandler, flush, stats
+    from toolog.handler import ToologHandler
     from toolog.instances import recreate
     from toolog.instrumentation import Instrumentation, uninstrument
     from toolog.instrumentation.threads import instrument_threads
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
+    "all_pipelines": ("flush", "stats",),
     "autoconfigure": ("instrument", "tool",),
     "context": ("bind", "session",),
     "errors": (
@@ -68,7 +70,7 @@ _NAMES = {
         "SinkRejected", "SinkUnavailable", "SpoolError", "SpoolFull", "ToolTimeout", "ToologError",
         "UnknownTool",
     ),
-    "handler": ("ToologHandler", "flush", "stats",),
+    "handler": ("ToologHandler",),
     "instances": ("recreate",),
     "instrumentation": ("Instrumentation", "uninstrument",),
     "instrumentation.threads": ("instrument_threads",),

@@ -119,7 +119,7 @@ def _apply_settings(defaults: dict[str, Any]) -> None:
 
 
 def _is_configured() -> bool:
-    from toolog.handler import pipelines
+    from toolog.all_pipelines import pipelines
 
     if pipelines():
         return True

@@ -6,21 +6,18 @@ is the current Scope while the tool runs, so whatever the tool calls finds its p
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import itertools
 import logging
 import os
-import re
-import threading
 import weakref
-from binascii import hexlify
 from collections.abc import Callable
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
-from toolog.context import EMPTY, Mode, Place, Scope, getrandbits, quiet_repr
+from toolog.context import EMPTY, Mode, Place, Scope, quiet_repr
+from toolog.ids import Ids, span_of
 from toolog.levels import level_name, tool_logger
+from toolog.process import on_thread, packed_process
 from toolog.settings import capture
 from toolog.snapshot import pack, shapes
 from toolog.snapshot.flat import Held, pack_held
@@ -30,10 +27,6 @@ _COUNTS = [number.to_bytes(1) for number in range(0x80, 0x90)] + [
     b"\xde" + number.to_bytes(2) for number in range(16, 128)
 ]
 """The head of a MessagePack map of n pairs."""
-running_loop = asyncio._get_running_loop
-_current_task = asyncio.tasks.current_task
-_SHORT = [bytes([0xA0 + length]) for length in range(32)]
-"""The head of a MessagePack string below 32 bytes."""
 shapes.ask_repr = quiet_repr
 
 
@@ -49,8 +42,7 @@ class Plan(Place):
 
     __slots__ = (
         "__weakref__", "_static", "arguments", "cache", "description", "function", "heads", "identify",
-        "logger",
-        "module", "nested", "package_version", "qualname", "type",
+        "logger", "module", "nested", "package_version", "qualname", "type",
     )  # fmt: skip
 
     tool_name: str
@@ -166,98 +158,6 @@ def pack_pairs(fields: dict[str, Any]) -> bytes:
     joined.
     """
     return b"".join([pack(key) + pack(value) for key, value in fields.items()])
-
-
-# What this thread's records say of it; ``with_task`` is the same with a task's name to follow. Filled in one
-# go, not by an ``__init__`` of the local: a finalizer or a signal handler that logs meanwhile would find it
-# half made.
-on_thread = threading.local()
-"""``packed`` is what `packed_process` answers outside of tasks, once it was asked on this thread."""
-
-
-def _after_fork() -> None:
-    vars(on_thread).clear()  # another pid; the other threads, and what is theirs, are gone
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-_GIVEN_NAME = re.compile(
-    r"MainThread|Task-\d+|asyncio_\d+|Dummy-\d+|ThreadPoolExecutor-\d+_\d+|Thread-\d+(?: \(\w{1,80}\))?"
-)
-
-
-class Names:
-    """How the names of threads and tasks are shown. They are an application's texts and may hold anything."""
-
-    #: Masks a name; set by the sanitizer, which no record leaves without.
-    mask: Callable[[str], str] = staticmethod(lambda name: name)
-
-    @classmethod
-    def shown(cls, name: str) -> str:
-        """Return a name as it may be recorded; names that Python gives are as they are."""
-        if _GIVEN_NAME.fullmatch(name):
-            return name
-        return cls.mask(name)
-
-
-def _describe_thread() -> bytes:
-    name = Names.shown(threading.current_thread().name)
-    packed = pack({"pid": os.getpid(), "thread": name})
-    on_thread.with_task = b"\x83" + packed[1:] + b"\xa4task"  # a map of three instead of two
-    on_thread.packed = packed
-    return packed
-
-
-def packed_process() -> bytes:
-    """Return pid, thread and asyncio task of the running code, as MessagePack."""
-    try:
-        packed: bytes = on_thread.packed
-    except AttributeError:
-        packed = _describe_thread()
-    loop = running_loop()
-    task = None if loop is None else _current_task(loop)
-    if task is None:
-        return packed
-    head: bytes = on_thread.with_task
-    given = Names.shown(task.get_name())
-    name = given.encode("utf-8", "backslashreplace")
-    return head + _SHORT[len(name)] + name if len(name) < 32 else head + pack(given)
-
-
-class Ids:
-    """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look
-    random.
-
-    ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. A trace made
-    here begins with digits of its own (so that few of them name it), goes on with ``prefix``, random for the
-    program, and ends with the root's span (so that sampling by its last digits is even). A forked child keeps
-    the prefix: the trace of a call that is under way must be the same on both sides.
-    """
-
-    step = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, made odd: neighbours in time lie far apart
-    counter = itertools.count(getrandbits(64), step)
-    prefix = b"%08x" % getrandbits(32)
-
-    @classmethod
-    def reseed(cls) -> None:
-        """Begin at another random number, as a forked child must."""
-        cls.counter = itertools.count(getrandbits(64), cls.step)
-
-
-os.register_at_fork(after_in_child=Ids.reseed)
-MASK = 2**64 - 1
-"""An id is as much of its number."""
-
-
-def new_span() -> bytes:
-    """Return a new span id: 16 hex digits, unique in this process and its forks."""
-    return span_of(next(Ids.counter))
-
-
-def span_of(ident: int) -> bytes:
-    """Return the span id of a number that ``Ids.counter`` gave."""
-    return hexlify((ident & MASK).to_bytes(8))
 
 
 class _Span:

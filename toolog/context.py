@@ -261,9 +261,8 @@ def session(session_id: str | None, /, **tags: Any) -> Binding:
     """Group the calls inside a block: ``with toolog.session("order-1001", customer="c-7"): ...``.
 
     ``session_id`` (None: there is none, also not an outer block's) and the tags stand in each record made
-    inside. The tag ``hold`` (``hold="case 4711"``)
-    keeps these records from toolog's own purges; an inner ``bind(hold=None)`` lifts it. Returns a context
-    manager (also for ``async with``). Since 0.1.
+    inside. The tag ``hold`` (``hold="case 4711"``) keeps these records from toolog's own purges; an inner
+    ``bind(hold=None)`` lifts it. Returns a context manager (also for ``async with``). Since 0.1.
     """
 
     def make() -> Scope:

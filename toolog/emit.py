@@ -15,8 +15,9 @@ from typing import Any
 import toolog.sanitize.seal  # noqa: F401 - teaches ToolRecord to seal itself
 from toolog.context import Scope, current, quiet
 from toolog.counters import contain
+from toolog.events import make_record
 from toolog.levels import ROOT, level_name, parse_level, tool_logger
-from toolog.record import ToolRecord, make_record
+from toolog.record import ToolRecord
 from toolog.settings import capture
 
 LEVELS = {

@@ -8,39 +8,29 @@ lock, so a signal handler or a finalizer that logs cannot deadlock in it.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
-import time
 from collections.abc import Mapping
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from toolog import counters
+from toolog.all_pipelines import holds_logging_lock, pipelines
 from toolog.breath import recording
 from toolog.call import refresh_plans
+from toolog.configuration import pipeline_options
 from toolog.context import is_ours
-from toolog.emit import cancel_first_record, is_opening
-from toolog.errors import ConfigError, NotInstalled, kind_of
+from toolog.emit import cancel_first_record
+from toolog.errors import ConfigError, kind_of
+from toolog.events import record_from_log
 from toolog.levels import level_name, parse_level
-from toolog.pipeline import Options, Pipeline, accepted
-from toolog.pipeline.crew import worst
-from toolog.pipeline.life import Signals, living
-from toolog.record import SuccessRecord, ToolRecord, record_from_log
-from toolog.retention import Policies
-from toolog.sanitize import Sanitizer, inuse, warm
+from toolog.pipeline import Options, Pipeline
+from toolog.pipeline.life import Signals
+from toolog.record import SuccessRecord, ToolRecord
+from toolog.sanitize import warm
 from toolog.settings import provisional
-from toolog.settings.resolve import (
-    apply_capture,
-    check,
-    look_up,
-    plain,
-    resolve,
-    with_sink_defaults,
-)
-from toolog.settings.table import section
-from toolog.sinks import create, is_only_named
+from toolog.settings.checks import check, plain
+from toolog.settings.resolve import apply_capture, look_up, reset_capture, resolve
 
 _NESTING = 3
 """How deep log lines may be that come from within the making of another log line's record."""
@@ -159,7 +149,7 @@ class ToologHandler(logging.Handler):
         the lock of the module `logging` (``dictConfig`` does): the threads that would do the work may be
         waiting for it.
         """
-        if self._closed or _holds_logging_lock():
+        if self._closed or holds_logging_lock():
             return self._pipeline.ended
         return self._pipeline.flush(self._options.shutdown_timeout if timeout is None else timeout)
 
@@ -176,7 +166,7 @@ class ToologHandler(logging.Handler):
         super().close()
         if self._signals is not None:
             self._signals.restore()
-        if _holds_logging_lock() and self._pipeline.worker.alive:
+        if holds_logging_lock() and self._pipeline.worker.alive:
             self._pipeline.request_finish()
         else:
             self._pipeline.finish()
@@ -221,72 +211,8 @@ def _is_finalizer() -> bool:
     return False
 
 
-def check_options(given: Mapping[str, Any]) -> None:
-    """Raise the ConfigError that ``ToologHandler(**given)`` would raise, without making one."""
-    values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
-    options = pipeline_options(values)
-    for name, table in options.sinks.items():
-        try:
-            create(name, table)
-        except NotInstalled:
-            if options.ship != "none":
-                raise
-        except ConfigError:
-            if options.ship != "none" or not is_only_named(name, table):
-                raise
-
-
 def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> ToologHandler:
     return kind(level, **given)
-
-
-def pipeline_options(values: Mapping[str, Any]) -> Options:
-    """Return a pipeline's options from resolved values of the section ``handler``. Raises ConfigError."""
-    sinks = {
-        name: with_sink_defaults(given) if isinstance(given, Mapping) else given
-        for name, given in values["sinks"].items()
-    }
-    for name in sinks:
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise ConfigError(f"sinks: the name of a sink is a printable text, not {name!a}")
-    if not sinks:
-        raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
-    return Options(
-        directory=Path(os.path.abspath(values["spool.path"])),  # the program may change its directory later
-        sinks=sinks,
-        policies=Policies.from_config(values["retention"], sinks),
-        durability=values["durability"],
-        serializer=values["serializer"],
-        sanitizer=_sanitizer(values["sanitizer"]),
-        max_records=values["queue.max_records"],
-        when_full=values["queue.when_full"],
-        block_timeout=values["queue.timeout"],
-        max_size=values["spool.max_size"],
-        segment_size=values["spool.segment_size"],
-        ship=values["ship"],
-        shutdown_timeout=values["shutdown_timeout"],
-        purge_every=values["purge_every"],
-        dead_letters_size=values["dead_letters.max_size"],
-    )
-
-
-def _sanitizer(given: Any) -> Sanitizer | None:
-    """Return the sanitizer of a configuration; None means the default one."""
-    if not isinstance(given, Mapping):
-        ready: Sanitizer = given
-        inuse.enlist(ready)
-        return ready
-    if not given:
-        return None
-    made = Sanitizer.from_config(given)
-    inuse.enlist(made)
-    return made
-
-
-def reset_capture() -> None:
-    """Return capture's settings to their defaults, before a new configuration says what it wants."""
-    provisional.active = False
-    apply_capture({one.name: check(one, one.default, one.name) for one in section("capture")})
 
 
 def _refuse_clash(options: Options) -> None:
@@ -299,87 +225,3 @@ def _refuse_clash(options: Options) -> None:
                 f"the spool {options.directory} goes to other sinks in another handler of this process; "
                 "give each handler its own spool.path, or close the other one first"
             )
-
-
-def _holds_logging_lock() -> bool:
-    owned = getattr(logging._lock, "_is_owned", None)  # type: ignore[attr-defined]
-    return bool(owned is not None and owned())
-
-
-def pipelines() -> list[Pipeline]:
-    """Return the pipelines of this process that are open; one lives as long as its thread, not as its
-    handler.
-    """
-    return [pipeline for pipeline in living() if isinstance(pipeline, Pipeline) and not pipeline.closed]
-
-
-def flush(timeout: float = 5.0) -> bool:
-    """Wait until all that was accepted before is acknowledged by every sink of its policy, or is a dead
-    letter.
-
-    Where another process ships, or none does (``ship="none"``): until it is durable in the spool. ``timeout``
-    is in seconds, for all handlers together. Returns False when it did not come about in time. Since 0.1.
-    """
-    deadline = time.monotonic() + timeout
-    if _holds_logging_lock():
-        return False
-    while is_opening():  # another thread brings the dev profile up, and records wait for that
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(0.005)
-    done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
-    return all(done)
-
-
-def stats() -> dict[str, Any]:
-    """Return what toolog counted in this process.
-
-    ``accepted``; ``stored``, ``dead_letters``, ``resent`` (dead letters that were sent again and stored) and
-    ``in_spool`` by sink; ``dropped`` by reason and level; ``delivered_again``; ``retries`` (writes that
-    repeated others) and ``timeouts`` (writes that did not return in time) by sink; ``breaker`` (closed, open
-    or half_open) by sink, ``breaker_open`` (the sinks where it is not closed); ``late`` (came after the end),
-    ``own_records`` (logged by sinks' clients, not shipped), ``reentrant``, ``damaged`` (frames, by sink),
-    ``internal`` (troubles of our own, by reason).
-
-    Where another process ships, what that did with the records stands in its figures, not in these;
-    ``in_spool`` is right everywhere. Since 0.1.
-    """
-    in_spool: dict[str, int] = {}
-    breakers: dict[str, str] = {}
-    for pipeline in pipelines():
-        for sink, number in pipeline.in_spool().items():
-            in_spool[sink] = in_spool.get(sink, 0) + number
-        breakers |= worst(pipeline.shipping.crew.breakers())
-    return {
-        "in_spool": in_spool,
-        "breaker": breakers,
-        "breaker_open": [sink for sink, state in breakers.items() if state != "closed"],
-        **counted(),
-    }
-
-
-def counted() -> dict[str, Any]:
-    """Return what `stats` says without asking the pipelines what they have to do yet."""
-    dropped: dict[str, dict[str, int]] = {}
-    for labels, number in counters.table("dropped").items():
-        named = dict(labels)
-        dropped.setdefault(named["reason"], {})[named["level"]] = number
-    return {
-        "accepted": accepted(),
-        "stored": _by("stored", "sink"),
-        "dropped": dropped,
-        "dead_letters": _by("dead_letters", "sink"),
-        "resent": _by("resent", "sink"),
-        "delivered_again": counters.value("delivered_again"),
-        "retries": _by("retries", "sink"),
-        "timeouts": _by("timeouts", "sink"),
-        "late": counters.value("late"),
-        "own_records": counters.value("own_records"),
-        "reentrant": counters.value("reentrant"),
-        "damaged": _by("damaged", "sink"),
-        "internal": _by("internal", "reason"),
-    }
-
-
-def _by(name: str, label: str) -> dict[str, int]:
-    return {dict(labels)[label]: number for labels, number in counters.table(name).items()}

@@ -13,9 +13,8 @@ from toolog.errors import ConfigError, nearest
 
 ROOT = "toolog.calls"
 NAMES = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
-_rules: list[
-    tuple[str, int]
-] = []  # set_level(..., tool=glob) in order, for tools that are instrumented later
+_rules: list[tuple[str, int]] = []
+"""What ``set_level(..., tool=glob)`` said, in order, for tools that are instrumented later."""
 _loggers: dict[str, logging.Logger] = {}
 
 logging.getLogger("toolog").addHandler(logging.NullHandler())  # else logging.lastResort prints on stderr

@@ -6,14 +6,10 @@ writes. Its document is assembled later, once, by whoever first needs it: the ha
 batches, or a formatter at once. It is two MessagePack fragments: the *head* (the record's own facts: ids,
 times, level, never scanned) and the *tail* (content: arguments, result, error, output, tags, messages), which
 the sanitizer reads.
-
-A formatter of anybody's that asks for ``record.__dict__``, ``getMessage()`` or ``repr`` gets the sanitized
-document.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import struct
 import time
@@ -23,20 +19,11 @@ from typing import Any, ClassVar
 import ormsgpack
 from ormsgpack import packb
 
-from toolog.call import (
-    _COUNTS,
-    MASK,
-    Call,
-    Ids,
-    common_fields,
-    new_span,
-    pack_pairs,
-    packed_process,
-)
-from toolog.context import Scope, current, getrandbits
-from toolog.faults import describe_error, safe_text
-from toolog.levels import ROOT, level_name
-from toolog.snapshot import pack_cut
+from toolog.call import _COUNTS, Call
+from toolog.context import getrandbits
+from toolog.ids import MASK, Ids, new_span
+from toolog.levels import ROOT
+from toolog.masked import MaskedRecord
 from toolog.snapshot.flat import Held, pack_flat, pack_held
 
 pack_double = struct.Struct(">d").pack
@@ -89,27 +76,7 @@ _SMALL = [number.to_bytes(1) for number in range(128)]
 """Integers below 128 are their own MessagePack."""
 
 
-_NOTHING: dict[str, Any] = {
-    "args": None, "pathname": "", "filename": "", "module": "", "lineno": 0, "funcName": None,
-    "exc_info": None, "exc_text": None, "stack_info": None, "thread": None, "processName": "MainProcess",
-}  # fmt: skip
-"""What a LogRecord has and a tool call's has not: no formatter may miss it."""
-
-
-class _Standard:
-    """A standard attribute of a LogRecord, computed when somebody asks for it; assigning one replaces it.
-
-    (``__getattr__`` would do the same, and make every attribute of a record ten times slower to read.)
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, record: ToolRecord | None, owner: type) -> Any:
-        return self if record is None else record._standard()[self.name]
-
-
-class ToolRecord(logging.LogRecord):
+class ToolRecord(MaskedRecord):
     """One event of toolog on its way through `logging`.
 
     ``toolog_event`` is the event's name; ``toolog_sanitizer`` the sanitizer that a filter stamped on it, if
@@ -210,66 +177,12 @@ class ToolRecord(logging.LogRecord):
         document: dict[str, Any] = ormsgpack.unpackb(self.sealed())
         return document
 
-    def getMessage(self) -> str:
-        """Return one readable line about the event, sanitized."""
-        document = self.document()
-        if document.get("message") is not None:
-            return str(document["message"])
-        parts = [document["event"]]
-        if "tool_name" in document:
-            parts.append(document["tool_name"])
-        if isinstance(document.get("input"), dict):
-            parts.append(
-                "(" + ", ".join(f"{key}={value!r:.80}" for key, value in document["input"].items()) + ")"
-            )
-        if "duration_ms" in document:
-            parts.append(f"{document['duration_ms']:.3f} ms")
-        if document.get("error"):
-            parts.append(f"{document['error'].get('type')}: {document['error'].get('message')}")
-        return " ".join(parts)
-
-    def _standard(self) -> dict[str, Any]:
-        """Return the attributes of a plain LogRecord, from the sanitized document."""
-        document = self.document()
-        process = document.get("process") or {}
-        seconds = _seconds(document["timestamp"])
-        return {
-            **_NOTHING,
-            "name": self._logger_name(),
-            "msg": self.getMessage(),
-            "levelname": logging.getLevelName(self.levelno),
-            "levelno": self.levelno,
-            "created": seconds,
-            "msecs": (seconds - int(seconds)) * 1000,
-            "relativeCreated": (seconds - _STARTED) * 1000,
-            "threadName": process.get("thread"),
-            "process": process.get("pid"),
-            "taskName": process.get("task"),
-            "trace_id": document.get("trace_id", ""),
-            "span_id": document.get("span_id", ""),
-            "tool_name": document.get("tool_name", ""),
-            "toolog": document,
-        }
-
-    def _logger_name(self) -> str:
-        given = _real_dict(self).get("name")
-        return given or (ROOT if self._call is None else self._call.plan.logger.name)
-
-    @property
-    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """The attributes that a formatter sees: the standard ones, sanitized, and ``toolog``, the whole
-        document.
-        """
-        added = {key: value for key, value in _real_dict(self).items() if not key.startswith("_")}
-        return {**self._standard(), **added}
+    def logger_name(self) -> str:
+        """Return the logger of the tool, or the one above all tools."""
+        return ROOT if self._call is None else self._call.plan.logger.name
 
     def __repr__(self) -> str:
         return f"<ToolRecord {self.toolog_event} {self.name}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A copy or a pickle (QueueHandler, SocketHandler) leaves this process's care: it carries sanitized
-        # data only.
-        return logging.makeLogRecord, (dict(self.__dict__),)
 
 
 def _lineage(call: Call) -> bytes:
@@ -353,107 +266,3 @@ class SuccessRecord(ToolRecord):
 SHORT = struct.Struct("<qqQ16s8sIII")
 """The head of the short form: time, duration, id, two prefixes of ids, and the lengths of three parts."""
 _pack_short = SHORT.pack
-
-
-for _name in (
-    *_NOTHING, "name", "msg", "levelname", "created", "msecs", "relativeCreated", "threadName", "process",
-    "taskName", "trace_id", "span_id", "tool_name", "toolog",
-):  # fmt: skip
-    setattr(ToolRecord, _name, _Standard(_name))
-
-_real_dict = logging.LogRecord.__dict__["__dict__"].__get__
-_STARTED = time.time()
-
-
-def _seconds(timestamp: str) -> float:
-    from calendar import timegm
-
-    return timegm(time.strptime(timestamp[:19], "%Y-%m-%dT%H:%M:%S")) + float(timestamp[19:-1] or 0)
-
-
-def make_record(
-    event: str,
-    levelno: int,
-    *,
-    logger: str = ROOT,
-    facts: dict[str, Any] | None = None,
-    content: dict[str, Any] | None = None,
-    scope: Scope | None = None,
-    wall: int | None = None,
-) -> ToolRecord:
-    """Make a record of any event that is not a call's own: an instance, a log line, an evaluation, a loss.
-
-    ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer
-    must read, ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default:
-    now).
-    """
-    record = ToolRecord(None, event, levelno, None, None, b"", 0)
-    record.name = logger
-    head: dict[str, Any] = {
-        **common_fields(),
-        "record_id": new_record_id().decode(),
-        "event": event,
-        "level": level_name(levelno),
-        "timestamp": stamp(time.time_ns() if wall is None else wall).decode(),
-        **(facts or {}),
-    }
-    if scope is not None and scope.trace is not None:
-        head["trace_id"] = scope.trace_id
-        if scope.span is not None:
-            head["span_id"] = scope.span_id
-        if scope.tool_name is not None:
-            head["tool_name"] = scope.tool_name
-    try:
-        # The pairs without the map's own head, which takes one byte below 16 pairs.
-        pairs = packb(head)[1 if len(head) < 16 else 3 :]
-    except Exception:  # a logger's name that is no text, a lone surrogate
-        pairs = pack_pairs(head)
-    record._head = pairs + b"\xa7process" + packed_process()
-    record._head_count = len(head) + 1
-    parts, count, cuts = [], 0, {}
-    for key, value in (content or {}).items():
-        if value is None:
-            continue
-        packed, cut = pack_cut(value, key)
-        parts += [ormsgpack.packb(key), packed]
-        count += 1
-        cuts.update(cut or {})
-    if cuts:
-        parts += [b"\xa9truncated", ormsgpack.packb(cuts)]
-        count += 1
-    if scope is not None:
-        parts.append(scope.bag.packed)
-        count += scope.bag.count
-    record._tail, record._tail_count = b"".join(parts), count
-    return record
-
-
-_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {
-    "message", "asctime", "taskName", "trace_id", "span_id", "tool_name", "toolog",
-}  # fmt: skip
-
-
-def record_from_log(line: logging.LogRecord) -> ToolRecord:
-    """Return the ``log`` event of an application's log line, on the thread that logged. Never raises."""
-    attributes = {key: value for key, value in line.__dict__.items() if key not in _OWN}
-    if line.stack_info is not None:
-        attributes["stack_info"] = str(line.stack_info)
-    name = line.name if isinstance(line.name, str) else ROOT
-    error = None
-    if line.exc_info and isinstance(line.exc_info, tuple) and line.exc_info[1] is not None:
-        error = describe_error(line.exc_info[1])
-    elif line.exc_text:
-        error = {"type": "", "message": "", "stack": str(line.exc_text)}
-    return make_record(
-        "log",
-        line.levelno,
-        logger=name,
-        facts={"logger": name},
-        content={
-            "message": safe_text(line.getMessage),
-            "error": error,
-            "attributes": attributes or None,
-        },
-        scope=current.get(),
-        wall=int(line.created * 1e9),
-    )

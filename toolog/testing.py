@@ -47,7 +47,8 @@ class _Collector(logging.Handler):
         call.
         """
         from toolog.errors import RecordInvalid
-        from toolog.record import ToolRecord, record_from_log
+        from toolog.events import record_from_log
+        from toolog.record import ToolRecord
         from toolog.schema import validate
 
         ours = record if isinstance(record, ToolRecord) else record_from_log(record)
@@ -75,7 +76,8 @@ def capture(level: int | str = "DEBUG", *, logs: bool = False, **settings: Any) 
     from toolog.call import refresh_plans
     from toolog.levels import ROOT, parse_level
     from toolog.settings import capture as active
-    from toolog.settings.resolve import apply_capture, check, flatten
+    from toolog.settings.checks import check
+    from toolog.settings.resolve import apply_capture, flatten
     from toolog.settings.table import section
 
     number = parse_level(level)
@@ -169,14 +171,11 @@ def only(records: Records, **fields: Any) -> dict[str, Any]:
 def assert_no_leaks(secrets: Iterable[str], *things: Any) -> None:
     """Raise AssertionError when one of the secrets stands in one of the things, in whatever spelling.
 
-    ``secrets``: texts of at least four characters. A thing is a ``pathlib.Path`` (a file, or a folder
-    with all below
-    it: logs, spools, databases, compressed or not), a ``logging.LogRecord`` (all that a formatter could
-    show), an
-    exception (with its causes and traceback), or a value: text, bytes, records. The message tells where,
-    which
-    secret by its number, and in which spelling; it never shows the secret. Raises ConfigError when there
-    is no secret, one is too short, or there is nothing to look into. Since 0.1.
+    ``secrets``: texts of at least four characters. A thing is a ``pathlib.Path`` (a file, or a folder with
+    all below it: logs, spools, databases, compressed or not), a ``logging.LogRecord`` (all that a formatter
+    could show), an exception (with its causes and traceback), or a value: text, bytes, records. The message
+    tells where, which secret by its number, and in which spelling; it never shows the secret. Raises
+    ConfigError when there is no secret, one is too short, or there is nothing to look into. Since 0.1.
     """
     __tracebackhide__ = True
     from toolog.audit import Secrets, audit_path, audit_value

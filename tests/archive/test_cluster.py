@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import toolog
 from tests import documents
 from tests.services.access import Access, User
-from tests.services.opensearch import OpenSearch
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.search.cluster import Cluster
 from toolog import store
@@ -78,15 +76,6 @@ QUESTIONS = [
     {"text": "declin*", "status": "failed", "since": "2026-11-30", "level": "ERROR", "tool": "pay*"},
     {"text": "nowhere"},
 ]
-
-
-@pytest.fixture
-def streams(opensearch: OpenSearch, namespace: str) -> Iterator[Cluster]:
-    """The test's own data streams, gone after the test."""
-    found = Cluster(opensearch.url, namespace)
-    yield found
-    found.ask("DELETE", f"/_data_stream/{found.streams}")
-    found.ask("DELETE", f"/_index_template/toolog-{namespace}")
 
 
 def fill(streams: Cluster, records: list[dict[str, Any]]) -> None:

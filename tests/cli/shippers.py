@@ -8,14 +8,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers import wait_until
 from tests.pipeline.programs import start
 
 CONFIG = """
@@ -115,14 +115,6 @@ class Ship:
             raise AssertionError(f"the shipper does not end: {self.events}") from None
         self.complaints = complaints.decode()
         return self.process.returncode
-
-
-def wait_until(asked: Callable[[], bool], what: str, timeout: float = 60.0) -> None:
-    """Wait until something holds; an AssertionError that names it when it does not come about."""
-    deadline = time.monotonic() + timeout
-    while not asked():
-        assert time.monotonic() < deadline, f"waited in vain for: {what}"
-        time.sleep(0.02)
 
 
 def write(folder: Path, first: int, behind: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Done, Shell
 from tests.cli.shippers import Ship
-from tests.retention.test_purge import DAY, document
+from tests.documents import DAY, aged_log
 from tests.services.opensearch import OpenSearch
 from tests.services.seaweedfs import SeaweedFS
 from toolog import counters, store
@@ -43,8 +43,8 @@ def old(bare_shell: Shell) -> Shell:
     """Return a shell where two of three records are past their age, one of those on hold."""
     local(bare_shell.folder)
     with store.open(bare_shell.folder / "calls.db") as held:
-        held.write([document(1, "INFO", 30 * DAY), document(2, "INFO", 30 * DAY, "case 4711")])
-        held.write([document(3, "INFO", 60)])
+        held.write([aged_log(1, "INFO", 30 * DAY), aged_log(2, "INFO", 30 * DAY, "case 4711")])
+        held.write([aged_log(3, "INFO", 60)])
     return bare_shell
 
 
@@ -165,7 +165,7 @@ def test_a_server_that_does_not_answer_is_exit_code_three(old: Shell) -> None:
 def test_a_purge_goes_on_when_nobody_reads_what_it_tells(old: Shell) -> None:
     """A pipe that is closed takes nothing from the work: what comes after the first line is done, too."""
     with store.open(old.folder / "calls.db") as held:
-        held.write([document(4, "INFO", 30 * DAY)])
+        held.write([aged_log(4, "INFO", 30 * DAY)])
     text = (old.folder / "pyproject.toml").read_text()
     more = """
         [tool.toolog.sinks]
@@ -180,7 +180,7 @@ def test_a_purge_goes_on_when_nobody_reads_what_it_tells(old: Shell) -> None:
     for flag in ("", " --json"):
         with store.open(old.folder / "other.db") as other:
             other.write(
-                [document(number, "INFO", 30 * DAY) for number in range(5)] + [document(9, "INFO", 60)]
+                [aged_log(number, "INFO", 30 * DAY) for number in range(5)] + [aged_log(9, "INFO", 60)]
             )
         line = f"(toolog retention apply --purge{flag} 2>err; echo $? >code) | (exec <&-; sleep 3)"
         assert old.pipe(line).code == 0
@@ -325,10 +325,10 @@ def test_the_example_from_the_first_record_to_the_last(example: Example) -> None
     """
     assert "search" in example("retention", "plan").out  # also where nothing was shipped yet
     example.write(
-        document(1, "INFO", 8 * DAY),
-        document(2, "WARNING", 9 * DAY),
-        document(3, "ERROR", 9 * DAY),
-        document(4, "ERROR", 29 * DAY, hold="case 4711"),
+        aged_log(1, "INFO", 8 * DAY),
+        aged_log(2, "WARNING", 9 * DAY),
+        aged_log(3, "ERROR", 9 * DAY),
+        aged_log(4, "ERROR", 29 * DAY, hold="case 4711"),
     )
     assert example.stored() == {"1", "2", "3", "4"}
     verify = example("retention", "verify")
@@ -358,7 +358,7 @@ def test_the_example_from_the_first_record_to_the_last(example: Example) -> None
 
 def test_ship_purges_the_cluster_as_a_chore(example: Example) -> None:
     """`toolog ship` deletes what is past its age without being asked, and tells it."""
-    example.write(document(1, "INFO", 8 * DAY), document(2, "ERROR", 60))
+    example.write(aged_log(1, "INFO", 8 * DAY), aged_log(2, "ERROR", 60))
     example.configure()
     ship = Ship(example.shell.folder, "--config", "toolog.json", config=None, **{SECRET: example.secret})
     told = ship.wait_for("chore")

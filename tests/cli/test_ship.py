@@ -23,9 +23,9 @@ from tests.cli.shippers import (
     start_writing,
     stop_writing,
     stored,
-    wait_until,
     write,
 )
+from tests.helpers import wait_until
 from tests.pipeline.programs import arrived, ledger, start, waiting
 
 HANG = """

@@ -19,9 +19,9 @@ from tests.cli.shippers import (
     Ship,
     no_shipper_left,  # noqa: F401 - a fixture
     stored,
-    wait_until,
     write,
 )
+from tests.helpers import wait_until
 from tests.pipeline.programs import arrived, waiting
 from toolog.sinks.base import SinkRecord
 from toolog.sinks.file import FileSink

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from tests.cli.shippers import (
     Ship,
     no_shipper_left,  # noqa: F401 - a fixture
-    wait_until,
     write,
 )
+from tests.helpers import wait_until
 from tests.pipeline.programs import waiting
 from tests.services.access import Access, User
-from tests.services.opensearch import OpenSearch
 from tests.services.search_proxy import SearchProxy
 from tests.services.seaweedfs import SeaweedFS
 from tests.sinks.search.cluster import Cluster
 from toolog.readers import read_records
 
 RIGHT = ("toolog", "the-right-secret")
-
-
-@pytest.fixture
-def streams(opensearch: OpenSearch, namespace: str) -> Iterator[Cluster]:
-    """The test's own data streams, gone after it."""
-    found = Cluster(opensearch.url, namespace)
-    yield found
-    found.ask("DELETE", f"/_data_stream/{found.streams}")
-    found.ask("DELETE", f"/_index_template/toolog-{namespace}")
 
 
 def archived(seaweedfs: SeaweedFS, bucket: str, folder: Path) -> list[int]:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.retention.test_purge import DAY, document
+from tests.documents import DAY, aged_log, aged_records
 from toolog import expiry, store
 from toolog.expiry import SinkPlan
 from toolog.retention import Policies
@@ -52,16 +52,7 @@ def purge(options: dict[str, Any], table: dict[str, Any] = TABLE) -> tuple[int |
 def fill(path: Path) -> None:
     """Make a store with records of several levels and ages, some of them on hold."""
     with store.open(path) as opened:
-        opened.write(
-            [
-                document(1, "INFO", 2 * DAY),
-                document(2, "INFO", 3600),
-                document(3, "ERROR", 2 * DAY),
-                document(4, "ERROR", 31 * DAY),
-                document(5, "CRITICAL", 31 * DAY, hold="case 4711"),
-                document(6, "WARNING", 2 * DAY, hold="case 4711"),
-            ]
-        )
+        opened.write(aged_records())
 
 
 def test_store_is_counted_before_it_is_purged(tmp_path: Path) -> None:
@@ -88,7 +79,7 @@ def test_a_store_that_nobody_purges_is_drift(tmp_path: Path) -> None:
     """What is old since less than a day and a half is due, what is older is overdue; a hold never is."""
     options = {"type": "sqlite", "path": str(tmp_path / "calls.db")}
     with store.open(tmp_path / "calls.db") as opened:
-        opened.write([document(1, "INFO", 2 * DAY), document(2, "INFO", 90 * DAY, hold="case 4711")])
+        opened.write([aged_log(1, "INFO", 2 * DAY), aged_log(2, "INFO", 90 * DAY, hold="case 4711")])
     assert look(options).drift == []
     [sentence] = look(options, later=DAY).drift
     assert "overdue" in sentence
@@ -117,7 +108,7 @@ def test_files_are_listed_and_deleted(tmp_path: Path) -> None:
     old = time.time() - 31 * DAY
     for number, hold in ((1, None), (2, "case 4711"), (3, None)):
         file = tmp_path / f"out-{number:06d}.jsonl"
-        file.write_text(json.dumps(document(number, "INFO", 31 * DAY, hold), separators=(",", ":")) + "\n")
+        file.write_text(json.dumps(aged_log(number, "INFO", 31 * DAY, hold), separators=(",", ":")) + "\n")
         if number != 3:
             os.utime(file, (old, old))
     options = {"type": "file", "path": str(path)}
@@ -203,7 +194,7 @@ def test_a_clock_that_runs_ahead_empties_no_store(tmp_path: Path) -> None:
     """
     options = {"type": "sqlite", "path": str(tmp_path / "calls.db")}
     with store.open(tmp_path / "calls.db") as opened:
-        opened.write([document(1, "INFO", 60), document(2, "ERROR", 60)])
+        opened.write([aged_log(1, "INFO", 60), aged_log(2, "ERROR", 60)])
     for days in (3, 40):
         gone, trouble = ahead(options, days)
         assert gone is None
@@ -218,7 +209,7 @@ def test_a_store_that_is_purged_daily_is_never_doubted(tmp_path: Path) -> None:
     """One that fell silent is emptied day by day, without a question."""
     options = {"type": "sqlite", "path": str(tmp_path / "calls.db")}
     with store.open(tmp_path / "calls.db") as opened:
-        opened.write([document(number, "ERROR", number * DAY) for number in range(1, 29)])
+        opened.write([aged_log(number, "ERROR", number * DAY) for number in range(1, 29)])
     gone = 0
     for day in range(32):
         went, trouble = ahead(options, day)

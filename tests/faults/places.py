@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import urllib.request
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -143,11 +142,3 @@ def _messages(packed: bytes) -> Iterator[object]:
         for record in msgpack.Unpacker(stream, raw=False):
             if record["event"] == "log":
                 yield record.get("message")
-
-
-def wait_for(what: Any, seconds: float = 30.0) -> None:
-    """Wait until ``what()`` is true; a failure after so many seconds."""
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "what was waited for has not come about"
-        time.sleep(0.02)

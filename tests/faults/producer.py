@@ -43,7 +43,7 @@ def main(job: dict[str, object]) -> None:
         number += 1
         if pause:
             time.sleep(pause)
-    flushed = toolog.flush(float(str(job.get("flush", 30))))
+    flushed = toolog.flush(float(str(job.get("flush", 60))))
     figures = toolog.stats()
     handler.close()
     print(json.dumps({"flushed": flushed, **figures}), flush=True)

@@ -18,7 +18,8 @@ import ormsgpack
 
 from tests.faults import books, deaths
 from tests.faults.books import Books
-from tests.faults.places import Place, wait_for
+from tests.faults.places import Place
+from tests.helpers import wait_until
 from tests.services import s3_proxy as s3
 from tests.services.bulk import OmitItems, RejectItems, every
 from tests.services.faults import Drop, Slow, Status, Truncate, Withhold
@@ -167,7 +168,7 @@ def under_traffic(*faults: Fault, times: int = 1) -> Callable[[Run], None]:
     def work(run: Run) -> None:
         sink = {**run.place.sink(), "batch": {"max_age": 0.05}}
         program = run.start(count=2000, handler=run.handler(sinks={run.place.name: sink}))
-        wait_for(lambda: len(run.place.proxy.deliveries) > 4)
+        wait_until(lambda: len(run.place.proxy.deliveries) > 4)
         for fault in faults:
             run.place.proxy.add(fault, times, where=run.place.is_write)
         run.finish(program)
@@ -241,7 +242,7 @@ def deny(run: Run) -> None:
     proxy = run.place.proxy
     proxy.add(Status(401), None)
     program = run.start(count=300)
-    wait_for(lambda: sum(one.status == 401 for one in proxy.deliveries) > 2)
+    wait_until(lambda: sum(one.status == 401 for one in proxy.deliveries) > 2)
     proxy.clear()
     run.finish(program)
 
@@ -253,7 +254,7 @@ def overflow(run: Run) -> None:
     options["queue"] = {"max_records": 100}
     program = run.start(count=3000, padding=300, pause=0, flush=60, handler=options)
     ledger = run.folder / "ledger-0"
-    wait_for(lambda: len(ledger.read_text().split()) == 3000)
+    wait_until(lambda: len(ledger.read_text().split()) == 3000)
     run.place.proxy.accept()
     run.finish(program)
 
@@ -315,10 +316,10 @@ def two_shippers(run: Run) -> None:
     program = run.start(count=1500, handler=run.handler(ship="none"))
     shippers = [subprocess.Popen(words, **silent) for _ in range(2)]  # type: ignore[call-overload]
     try:
-        wait_for(lambda: len(run.place.proxy.deliveries) > 3)
+        wait_until(lambda: len(run.place.proxy.deliveries) > 3)
         shippers[0].kill()
         run.finish(program)
-        wait_for(lambda: not any(True for _ in pending(run.spool, run.place.name)))
+        wait_until(lambda: not any(True for _ in pending(run.spool, run.place.name)))
     finally:
         for shipper in shippers:
             shipper.terminate()

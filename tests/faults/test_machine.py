@@ -29,7 +29,7 @@ while stats()["stored"].get("out", 0) < 600 and time.monotonic() < deadline:
 assert stats()["stored"] == {"out": 600}, stats()  # the sink is served from memory meanwhile
 os.unlink("broken")
 deadline = time.monotonic() + 40
-from toolog.handler import pipelines
+from toolog.all_pipelines import pipelines
 while pipelines()[0].outlet.degraded and time.monotonic() < deadline:
     time.sleep(0.01)
 assert not pipelines()[0].outlet.degraded

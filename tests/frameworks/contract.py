@@ -20,7 +20,7 @@ import pytest
 
 import toolog
 from tests.frameworks import tools
-from toolog.instrumentation import entry, frameworks
+from toolog.instrumentation import entry, frameworks, instrumented
 from toolog.testing import capture, find, only
 
 
@@ -73,6 +73,8 @@ class Contract:
     """What `instrument` is given besides, for tools that the agent loop itself brings along."""
     configured_name = "limited"
     """What the model calls the tool of `make_configured`."""
+    inner_call_id: str | None = None
+    """The model's call id inside another tool, where an agent is run there; None for a call in code."""
     gives_raw_output = True
     """Whether the framework lets one see the tool's own result."""
 
@@ -93,6 +95,13 @@ class Contract:
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         """Call a tool as the framework's users do in code, synchronously."""
         raise NotImplementedError
+
+    def call_inside(self, tool: Any, a: int) -> Any:
+        """Call the tool ``add`` inside another tool, and return its result."""
+        if self.inner_call_id is None:
+            return self.call_directly(tool, {"a": a})
+        self.run_agent([tool], [[Ask("add", {"a": a}, self.inner_call_id)]])
+        return a + 2
 
     def make_configured(self, limit: int) -> Any:
         """Return a tool ``limited(n)`` of a class with a setting ``limit``; its result is n or the limit.
@@ -198,13 +207,14 @@ class Contract:
     def test_a_tool_that_calls_another_tool_is_its_parent(self) -> None:
         """The inner call is a child in the same trace, also from the thread that the framework runs it in."""
         inner = self.make_tool(tools.add)
-        tools.inner_call[:] = [lambda a: self.call_directly(inner, {"a": a})]
+        tools.inner_call[:] = [lambda a: self.call_inside(inner, a)]
         records = self.both([tools.outer], [[Ask("outer", {"a": 5})]])
         child, parent = only(records, tool_name="add"), only(records, tool_name="outer")
         assert len(records) == 2
         assert child["parent_id"] == parent["span_id"]
         assert child["trace_id"] == parent["trace_id"]
         assert child["depth"] == 1
+        assert self.inner_call_id in (None, child.get("tool_call_id"))
 
     # -- what the model gets wrong
 
@@ -275,6 +285,10 @@ class Contract:
 
     # -- manners
 
+    async def wait_long(self) -> None:
+        """Run the tool ``wait`` for a minute, in an agent loop where the framework has async ones."""
+        await self.run_agent_async([self.make_tool(tools.wait)], [[Ask("wait", {"seconds": 60.0})]])
+
     def test_a_cancelled_run_is_told_as_cancelled(self) -> None:
         """The tool that waited when the run was cancelled has one record, and the cancellation goes on."""
         if not self.async_tools:
@@ -282,8 +296,7 @@ class Contract:
 
         async def main() -> None:
             tools.waiting.clear()
-            made = [self.make_tool(tools.wait)]
-            task = asyncio.ensure_future(self.run_agent_async(made, [[Ask("wait", {"seconds": 60.0})]]))
+            task = asyncio.ensure_future(self.wait_long())
             async with asyncio.timeout(100):
                 while not tools.waiting.is_set():
                     await asyncio.sleep(0.01)
@@ -313,7 +326,7 @@ class Contract:
         assert before.differences()
         made.undo()
         assert before.differences() == []
-        assert entry.active() == []
+        assert instrumented.active() == []
 
     def test_after_undoing_nothing_is_recorded(self) -> None:
         """Nor does a tool that was made meanwhile remember."""

@@ -7,9 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, need
-from toolog.testing import only
 
 need("ag2.tools")
 
@@ -23,6 +21,7 @@ TestClient.__test__ = TestConfig.__test__ = False
 
 class TestAg2(Contract):
     framework = "ag2"
+    inner_call_id = "in"
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return tool(function, **options)
@@ -51,15 +50,6 @@ class TestAg2(Contract):
         agent = Agent("helper", config=Listening(), tools=list(made))
         reply = await agent.ask("go")
         return [*told, str(reply.body)]
-
-    def test_a_tool_that_calls_another_tool_is_its_parent(self) -> None:
-        """An agent that is run inside a tool has its calls as children, in the same trace."""
-        inner = self.make_tool(tools.add)
-        tools.inner_call[:] = [lambda a: self.run_agent([inner], [[Ask("add", {"a": a}, "in")]]) and a + 2]
-        records = self.both([tools.outer], [[Ask("outer", {"a": 5})]])
-        child, parent = only(records, tool_name="add"), only(records, tool_name="outer")
-        assert child["parent_id"] == parent["span_id"]
-        assert (child["depth"], child["tool_call_id"]) == (1, "in")
 
     def test_what_ag2_provides_is_not_input(self) -> None:
         """The context is filled in beside the model's arguments."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 import pytest
 
 from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
+from tests.web import Answers, serving
 from toolog.testing import only
 
 need("anthropic")
@@ -23,7 +22,7 @@ from anthropic.lib.tools import ToolError  # noqa: E402
 from anthropic.lib.tools._beta_functions import BetaBuiltinFunctionTool  # noqa: E402
 
 
-class _Api(BaseHTTPRequestHandler):
+class _Api(Answers):
     """Answers each request with the next turn of the script, and keeps what it was told."""
 
     turns: ClassVar[list[Turn]] = []
@@ -46,14 +45,7 @@ class _Api(BaseHTTPRequestHandler):
         }  # fmt: skip
         streams = body.get("stream", False)
         answer = "".join(_events(message)) if streams else json.dumps(message)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream" if streams else "application/json")
-        self.send_header("Content-Length", str(len(answer.encode())))
-        self.end_headers()
-        self.wfile.write(answer.encode())
-
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
+        self.answer(answer.encode(), "text/event-stream" if streams else "application/json")
 
 
 def _events(message: dict[str, Any]) -> Iterator[str]:
@@ -78,14 +70,9 @@ def _events(message: dict[str, Any]) -> Iterator[str]:
 @pytest.fixture(scope="module", autouse=True)
 def api() -> Iterator[str]:
     """A server on this machine in place of the API."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Api)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    TestAnthropic.url = f"http://127.0.0.1:{server.server_port}"
-    yield TestAnthropic.url
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(_Api) as port:
+        TestAnthropic.url = f"http://127.0.0.1:{port}"
+        yield TestAnthropic.url
 
 
 class Limited(BetaBuiltinFunctionTool):

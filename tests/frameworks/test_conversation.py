@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.frameworks.contract import need
+from tests.helpers import run_json
 from toolog.testing import only
-
-
-def _run(file: Path, given: Any = None) -> Any:
-    """Run a program in a process of its own, JSON on its stdin; return the JSON that it prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)],
-        input=json.dumps(given),
-        env={**os.environ, "TOOLOG_AUTOCONFIGURE": "0"},
-        cwd=file.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
 
 NEEDED = {"llm": ["llm"], "langchain": ["langchain_core"], "plain": []}
 TOOLS = {
@@ -106,8 +87,8 @@ def test_a_conversation_goes_on_in_another_process(kind: str, tmp_path: Path) ->
     (tmp_path / "memories.py").write_text(textwrap.dedent(TOOLS[kind]))
     (tmp_path / "first.py").write_text(textwrap.dedent(FIRST))
     (tmp_path / "second.py").write_text(textwrap.dedent(SECOND))
-    first = _run(tmp_path / "first.py")
-    second = _run(tmp_path / "second.py", first)
+    first = run_json(tmp_path / "first.py")
+    second = run_json(tmp_path / "second.py", first)
     assert "invented-" not in json.dumps([first, second])
     old, new = (only(records, event="tool_instance") for records in (first, second))
     assert new["recreated_from"] == old["instance_id"] != new["instance_id"]

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
 
 need("fastmcp")
@@ -53,15 +54,7 @@ class TestFastmcp(Contract):
         return found[0].structured_content["result"]
 
     def make_configured(self, limit: int) -> Any:
-        class Toolbox:
-            def __init__(self, limit: int) -> None:
-                self.limit = limit
-
-            def limited(self, n: int) -> int:
-                """Return a number within the limit."""
-                return min(n, self.limit)
-
-        return Tool.from_function(Toolbox(limit).limited)
+        return Tool.from_function(tools.Toolbox(limit).limited)
 
 
 async def test_what_is_injected_is_left_out() -> None:

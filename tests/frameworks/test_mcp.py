@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import toolog
+from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
 from toolog.testing import only
 
@@ -85,15 +86,7 @@ class TestMcp(Contract):
         return found[0]
 
     def make_configured(self, limit: int) -> Any:
-        class Toolbox:
-            def __init__(self, limit: int) -> None:
-                self.limit = limit
-
-            def limited(self, n: int) -> int:
-                """Return a number within the limit."""
-                return min(n, self.limit)
-
-        return Tool.from_function(Toolbox(limit).limited)
+        return Tool.from_function(tools.Toolbox(limit).limited)
 
 
 async def test_a_result_that_says_it_is_an_error_is_a_failure() -> None:

@@ -7,10 +7,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, ClassVar, get_type_hints
 
@@ -19,6 +17,7 @@ import pytest
 import toolog
 from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
+from tests.web import Answers, serving
 from toolog.testing import capture, find, only
 
 need("openai.lib.responses_tool_runner")
@@ -79,17 +78,13 @@ class _Script:
         yield "agent.session.idle", {"session": {"id": "s1", "status": "idle"}}
 
 
-class _Api(BaseHTTPRequestHandler):
+class _Api(Answers):
     """Serves each script under a number of its own."""
 
     scripts: ClassVar[dict[str, _Script]] = {}
 
     def _answer(self, text: str, kind: str = "application/json") -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
+        self.answer(text.encode(), kind)
 
     def do_GET(self) -> None:
         script = self.scripts[self.path.split("/")[1]]
@@ -112,9 +107,6 @@ class _Api(BaseHTTPRequestHandler):
             return self._answer("".join(_streamed(response)), "text/event-stream")
         return self._answer(json.dumps(response))
 
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
-
 
 def _streamed(response: dict[str, Any]) -> Iterator[str]:
     numbers = count()
@@ -132,14 +124,9 @@ def _streamed(response: dict[str, Any]) -> Iterator[str]:
 @pytest.fixture(scope="module", autouse=True)
 def api() -> Iterator[None]:
     """A server on this machine in place of the API."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Api)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    _OpenAI.url = f"http://127.0.0.1:{server.server_port}"
-    yield
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(_Api) as port:
+        _OpenAI.url = f"http://127.0.0.1:{port}"
+        yield
 
 
 _numbers = count()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from tests.frameworks.contract import calls, need
+from tests.web import serving
 from toolog.instrumentation.entry import instrument
 from toolog.testing import capture
 
@@ -20,28 +19,11 @@ import playwright.async_api as later  # noqa: E402
 import playwright.sync_api as now  # noqa: E402
 
 
-class _Answers(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = b'{"answer": 42}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of a small web server on this machine."""
-    answering = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
-    thread = threading.Thread(target=answering.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{answering.server_address[1]}/"
-    answering.shutdown()
-    answering.server_close()
-    thread.join()
+    with serving() as port:
+        yield f"http://127.0.0.1:{port}/"
 
 
 SEEN = [

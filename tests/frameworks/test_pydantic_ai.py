@@ -58,17 +58,6 @@ class _Script:
         return FunctionModel(self.answer, stream_function=self.stream)
 
 
-class Shelf:
-    """A user's object whose method is a tool."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-
-    def limited(self, n: int) -> int:
-        """Return a number within the limit."""
-        return min(n, self.limit)
-
-
 class Order(BaseModel):
     """What a tool takes as its only argument."""
 
@@ -78,6 +67,7 @@ class Order(BaseModel):
 @pytest.mark.filterwarnings("ignore:Could not generate return schema")
 class TestPydanticAi(Contract):
     framework = "pydantic-ai"
+    inner_call_id = "in"
     handles_errors = False
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
@@ -99,17 +89,7 @@ class TestPydanticAi(Contract):
         return tool.function(**arguments)
 
     def make_configured(self, limit: int) -> Any:
-        return Tool(Shelf(limit).limited)
-
-    def test_a_tool_that_calls_another_tool_is_its_parent(self) -> None:
-        """An agent that is run inside a tool has its calls as children, in the same trace."""
-        inner = self.make_tool(tools.add)
-        tools.inner_call[:] = [lambda a: self.run_agent([inner], [[Ask("add", {"a": a}, "in")]]) and a + 2]
-        records = self.both([tools.outer], [[Ask("outer", {"a": 5})]])
-        child, parent = only(records, tool_name="add"), only(records, tool_name="outer")
-        assert child["parent_id"] == parent["span_id"]
-        assert child["trace_id"] == parent["trace_id"]
-        assert (child["depth"], child["tool_call_id"]) == (1, "in")
+        return Tool(tools.Toolbox(limit).limited)
 
     def test_the_run_context_is_not_input(self) -> None:
         """What the framework puts in first is left out; a model as single argument keeps its name."""

@@ -24,7 +24,7 @@ from tests.frameworks import environment
 from tests.frameworks.contract import calls
 from tests.instrumentation.tooling import Namespaces, package
 from toolog.errors import ConfigError
-from toolog.instrumentation import entry
+from toolog.instrumentation import entry, instrumented
 from toolog.instrumentation.doctor import diagnose
 from toolog.instrumentation.frameworks import adapters, find, find_package, is_older, known_names
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
@@ -94,7 +94,7 @@ def mini(tmp_path: Path) -> Iterator[ModuleType]:
     """The small framework, and nothing instrumented at the end."""
     with package(tmp_path, "miniagent", FILES) as module:
         yield module
-        for made in reversed(entry.active()):
+        for made in reversed(instrumented.active()):
             made.undo()
 
 

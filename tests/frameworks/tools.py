@@ -85,3 +85,14 @@ def slow_add(a: int, b: int = 2) -> int:
     """Add two numbers, not at once."""
     time.sleep(0.02)
     return a + b
+
+
+class Toolbox:
+    """A user's object whose method is a tool."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def limited(self, n: int) -> int:
+        """Return a number within the limit."""
+        return min(n, self.limit)

@@ -20,9 +20,7 @@ def test_level_of_a_running_process_changes(tmp_path: Path) -> None:
         from toolog.levels import tool_logger
         payment, other = tool_logger("payment.charge"), tool_logger("lookup")
         print("go", flush=True)
-        deadline = time.monotonic() + 30
-        while not payment.isEnabledFor(10) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait(lambda: payment.isEnabledFor(10))
         assert payment.isEnabledFor(10) and not other.isEnabledFor(10)
         """,
         tmp_path,

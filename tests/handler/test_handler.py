@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.programs import complain, run
+from toolog.all_pipelines import flush, stats
 from toolog.errors import ConfigError
-from toolog.handler import ToologHandler, flush, stats
+from toolog.handler import ToologHandler
 from toolog.sinks.memory import MemorySink
 from toolog.spool import SpoolWriter
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.pipeline.programs import arrived, assert_complete, run
+from tests.helpers import wait_until
+from tests.pipeline.programs import HANGING_SINK, arrived, assert_complete, run
 from toolog.handler import ToologHandler
 from toolog.sinks.base import Batch
 from toolog.sinks.memory import MemorySink
@@ -134,14 +134,7 @@ def test_event_loop_is_not_held_up_by_a_hung_sink(tmp_path: Path) -> None:
     """Ten thousand tasks log while the sink hangs and the queue is full: the loop goes on, whatever the
     policy.
     """
-    (tmp_path / "hanging.py").write_text(
-        "import time\n"
-        "class Sink:\n"
-        "    def __init__(self, name): self.name = name\n"
-        "    def connect(self): pass\n"
-        "    def write(self, batch): time.sleep(3600)\n"
-        "    def close(self): pass\n"
-    )
+    (tmp_path / "hanging.py").write_text(HANGING_SINK)
     run(
         """
         sys.path.insert(0, ".")
@@ -193,9 +186,7 @@ def test_a_finalizer_that_is_run_on_our_thread_is_the_applications(tmp_path: Pat
         for number in range(20):
             Cycle(number)
         made.pipeline.salvage = gc.collect  # type: ignore[method-assign,assignment]  # the worker calls it
-        deadline = time.monotonic() + 30
-        while len(sink.rows) < 20 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(sink.rows) >= 20)
     finally:
         gc.enable()
         log.removeHandler(made)

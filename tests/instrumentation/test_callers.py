@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tooling import calls, instances, package, watching
+from tooling import calls, instances, package
 
 from tests.helpers import Collector
 from toolog.instrumentation.callers import looks_at_caller
@@ -80,13 +80,6 @@ FILES = {
                 return thing._look(), thing.names_of_caller()
     """,
 }
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """What arrived at toolog.calls; everything is undone at the end."""
-    with watching() as collector:
-        yield collector
 
 
 @pytest.fixture

@@ -4,41 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import socketserver
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import aiohttp
 import boto3
 import pytest
 import redis
 import sqlalchemy
-from tooling import Namespaces, calls, names, watching
+from tooling import Namespaces, calls, names
 
 from tests.helpers import Collector
 from tests.services.seaweedfs import SeaweedFS
+from tests.web import serving
 from toolog.instrumentation.entry import instrument
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
-
-
-class _Answers(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = b'{"answer": 42}'
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
 
 
 class _Redis(socketserver.StreamRequestHandler):
@@ -74,18 +52,8 @@ class _Redis(socketserver.StreamRequestHandler):
 def servers() -> Iterator[tuple[str, int]]:
     """The address of a small web server, and the port of a small Redis server."""
     socketserver.ThreadingTCPServer.daemon_threads = True
-    running = [
-        ThreadingHTTPServer(("127.0.0.1", 0), _Answers),
-        socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Redis),
-    ]
-    threads = [threading.Thread(target=one.serve_forever, args=(0.05,), daemon=True) for one in running]
-    for thread in threads:
-        thread.start()
-    yield f"http://127.0.0.1:{running[0].server_address[1]}", running[1].server_address[1]
-    for one, thread in zip(running, threads, strict=True):
-        one.shutdown()
-        one.server_close()
-        thread.join()
+    with serving() as port, serving(_Redis, socketserver.ThreadingTCPServer) as redis_port:
+        yield f"http://127.0.0.1:{port}", redis_port
 
 
 def test_aiohttp(seen: Collector, servers: tuple[str, int]) -> None:

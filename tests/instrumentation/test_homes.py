@@ -6,11 +6,10 @@ import importlib
 import sqlite3
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tooling import names, package, watching
+from tooling import names, package
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument
@@ -31,13 +30,6 @@ LIBRARY = {
     "dialect.py": "def prepare(engine): return engine.run('pragma')\n",
     "extension.py": "from .store import Store\ndef save_all(store): return store.save('x')\n",
 }
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 @pytest.mark.parametrize("installed", [True, False])

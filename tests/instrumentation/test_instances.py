@@ -9,26 +9,18 @@ import subprocess
 import sys
 import textwrap
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pydantic
 import pytest
-from tooling import Namespaces, calls, instances, names, package, watching
+from tooling import Namespaces, calls, instances, names, package
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
 from toolog.instances import instance_id, recreate
 from toolog.instrumentation.entry import instrument
 from toolog.settings import capture
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 class Mail:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from tooling import Namespaces, calls, names, package, watching, write_package
+from tooling import Namespaces, calls, names, package, write_package
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 @pytest.mark.parametrize(

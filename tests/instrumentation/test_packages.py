@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import boto3
@@ -16,9 +14,10 @@ import llm
 import pytest
 import requests
 import sqlite_utils
-from tooling import Namespaces, calls, instances, names, watching
+from tooling import Namespaces, calls, instances, names
 
 from tests.helpers import Collector
+from tests.web import Answers, serving
 from toolog.instrumentation.entry import instrument
 
 BUCKETS = b"""<?xml version="1.0"?>
@@ -29,7 +28,7 @@ BUCKETS = b"""<?xml version="1.0"?>
 FEED = """<rss version="2.0"><channel><title>News</title><item><title>One</title></item></channel></rss>"""
 
 
-class _Answers(BaseHTTPRequestHandler):
+class _Answers(Answers):
     def do_GET(self) -> None:
         if self.path.startswith("/moved"):
             self.send_response(302)
@@ -38,32 +37,14 @@ class _Answers(BaseHTTPRequestHandler):
             self.end_headers()
             return
         body = BUCKETS if "s3/aws4_request" in self.headers.get("Authorization", "") else b'{"answer": 42}'
-        self.send_response(200 if "missing" not in self.path else 404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
+        self.answer(body, status=200 if "missing" not in self.path else 404)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """A small web server on this machine."""
-    answering = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
-    thread = threading.Thread(target=answering.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{answering.server_port}"
-    answering.shutdown()
-    answering.server_close()
-    thread.join()
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
+    with serving(_Answers) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def test_requests(seen: Collector, server: str) -> None:

@@ -17,17 +17,10 @@ from unittest import mock
 
 import pydantic
 import pytest
-from tooling import Namespaces, calls, names, package, watching
+from tooling import Namespaces, calls, names, package
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument, uninstrument
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 class Base:

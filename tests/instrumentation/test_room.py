@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tooling import watching
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument
@@ -17,13 +16,6 @@ DEEP_WALK = 700  # levels; fits into the default limit of 1000 beside the test's
 counts_c_calls = pytest.mark.skipif(
     sys.version_info[:2] == (3, 12), reason="3.12 counts calls through C against a limit that is compiled in"
 )
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 @pytest.fixture(autouse=True)

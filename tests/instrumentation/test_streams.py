@@ -12,26 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from watching import Records, tool, watch
+from watching import Records, double, tool, watch
 
 import toolog
 from toolog import counters
 from toolog.context import current
 from toolog.instrumentation import stream_record
 from toolog.settings import capture
-
-
-@pytest.fixture
-def records() -> Iterator[Records]:
-    """Return the records that the test makes."""
-    with watch() as found:
-        yield found
-
-
-@tool
-def double(number: int) -> int:
-    """Stand for a tool that another tool calls."""
-    return 2 * number
 
 
 @tool

@@ -5,28 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
-from watching import Records, run, tool, watch
+from watching import Records, double, run, tool
 
 import toolog
 from toolog.context import current
-
-
-@pytest.fixture
-def records() -> Iterator[Records]:
-    """Return the records that the test makes."""
-    with watch() as found:
-        yield found
-
-
-@tool
-def double(number: int) -> int:
-    """Stand for a tool that another tool calls."""
-    return 2 * number
 
 
 @tool

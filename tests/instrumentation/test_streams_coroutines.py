@@ -8,30 +8,17 @@ import gc
 import inspect
 import types
 import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from watching import Records, tool, watch
+from watching import Records, double, tool, watch
 
 import toolog
 from toolog.context import current
-
-
-@pytest.fixture
-def records() -> Iterator[Records]:
-    """Return the records that the test makes."""
-    with watch() as found:
-        yield found
-
-
-@tool
-def double(number: int) -> int:
-    """Stand for a tool that another tool calls."""
-    return 2 * number
 
 
 @tool

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from watching import Records, watch
+from watching import Records
 
 import toolog
+from tests.web import Answers, serving
 
 
-@pytest.fixture
-def records() -> Iterator[Records]:
-    """Return the records that the test makes."""
-    with watch() as found:
-        yield found
-
-
-class _Rows(BaseHTTPRequestHandler):
+class _Rows(Answers):
     def do_GET(self) -> None:
         """Answer with three lines."""
-        body = b"one\ntwo\nthree\n"
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        self.answer(b"one\ntwo\nthree\n", "text/plain")
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
     """Return the address of a local web server."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Rows) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{httpd.server_address[1]}/"
-        httpd.shutdown()
-        thread.join()
+    with serving(_Rows) as port:
+        yield f"http://127.0.0.1:{port}/"
 
 
 def test_more_itertools(records: Records) -> None:

@@ -14,17 +14,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from watching import Records, tool, watch
+from watching import tool
 
 from toolog.instrumentation import streams
 from toolog.snapshot import plain
 
-
-@pytest.fixture(autouse=True)
-def records() -> Iterator[Records]:
-    """Return the records that the test makes."""
-    with watch() as found:
-        yield found
+pytestmark = pytest.mark.usefixtures("records")
 
 
 def numbers() -> Iterator[int]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tooling import Namespaces, names, package, watching, write_package
+from tooling import Namespaces, names, package, write_package
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
@@ -31,13 +31,6 @@ LATE = {
         def work(n): return n
     """,
 }
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 @pytest.fixture

@@ -7,23 +7,16 @@ import copy
 import functools
 import inspect
 import pickle
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tooling import calls, instances, names, watching
+from tooling import calls, instances, names
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
 from toolog.instrumentation.decorator import tool
 from toolog.instrumentation.entry import instrument
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 @tool

@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tooling import Namespaces, calls, names, package, watching
+from tooling import Namespaces, calls, names, package
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument
@@ -117,13 +117,6 @@ def weather(tmp_path: Path) -> Iterator[ModuleType]:
     """A package that is not instrumented yet."""
     with package(tmp_path, "weatherpkg", FILES) as module:
         yield module
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 def test_help_and_the_members_of_a_class_are_the_same(seen: Collector, weather: ModuleType) -> None:

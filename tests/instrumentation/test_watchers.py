@@ -17,7 +17,7 @@ from typing import Any
 
 import coverage
 import pytest
-from tooling import calls, package, watching
+from tooling import calls, package
 
 from tests.helpers import Collector
 from toolog.instrumentation.entry import instrument
@@ -71,13 +71,6 @@ USE = """
     if __name__ == "__main__":
         use()
 """
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """What arrives at toolog.calls; everything is undone at the end."""
-    with watching() as collector:
-        yield collector
 
 
 @pytest.fixture

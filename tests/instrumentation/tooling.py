@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from tests.helpers import Collector, collecting
-from toolog.instrumentation import entry
+from toolog.instrumentation import instrumented
 from toolog.schema import validate
 
 
@@ -42,12 +42,12 @@ def instances(seen: Collector) -> list[dict[str, Any]]:
 @contextmanager
 def watching() -> Iterator[Collector]:
     """Collect records, and undo every instrumentation that the block leaves behind."""
-    before = entry.active()
+    before = instrumented.active()
     with collecting() as seen:
         try:
             yield seen
         finally:
-            for made in reversed(entry.active()):
+            for made in reversed(instrumented.active()):
                 if made not in before:
                     made.undo()
 

@@ -12,11 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import wrapt
-
+from tests.helpers import wrap
 from toolog import emit
-from toolog.call import Plan
-from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.levels import tool_logger
 from toolog.schema import validate
 
@@ -24,10 +21,15 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
 
 
-def tool(function: Callable[..., Any], name: str | None = None, **options: Any) -> Any:
+def tool(function: Callable[..., Any], name: str = "", **options: Any) -> Any:
     """Return the function, watched as a tool."""
-    plan = Plan(function, tool_name=name or function.__name__, module=function.__module__, **options)
-    return wrapt.FunctionWrapper(function, make_wrapper(plan))
+    return wrap(function, name, **options)
+
+
+@tool
+def double(number: int) -> int:
+    """Stand for a tool that another tool calls."""
+    return 2 * number
 
 
 class Records(list[dict[str, Any]]):

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -15,24 +11,10 @@ import httpx
 from fastapi import FastAPI, Request
 
 import toolog
+from tests.helpers import run_json
 from toolog.testing import capture, only
 
 REPOSITORY = Path(__file__).parents[2]
-
-
-def run(file: Path, given: Any = None) -> Any:
-    """Run a program in a process of its own, JSON on its stdin; return the JSON that it prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)],
-        input=json.dumps(given),
-        env={**os.environ, "TOOLOG_AUTOCONFIGURE": "0"},
-        cwd=file.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @toolog.tool(name="lookup")
@@ -117,7 +99,7 @@ def test_a_worker_of_a_queue_continues_the_story(tmp_path: Path) -> None:
                 queue_mail(f"{order}@shop.example")
     queue.append({"args": ["nobody@shop.example"], "headers": {}})
     (tmp_path / "worker.py").write_text(textwrap.dedent(WORKER))
-    first, second, alone = run(tmp_path / "worker.py", queue)
+    first, second, alone = run_json(tmp_path / "worker.py", queue)
     for done, asked in zip((first, second), records, strict=True):
         assert (done["trace_id"], done["parent_id"]) == (asked["trace_id"], asked["span_id"])
         assert (done["session_id"], done["tags"]) == (asked["session_id"], {"stage": "mail"})

@@ -22,7 +22,8 @@ HEAD = """
 import atexit, json, logging, os, signal, sys, threading, time
 import logging.config
 import toolog
-from toolog.handler import ToologHandler, flush, stats
+from toolog.all_pipelines import flush, stats
+from toolog.handler import ToologHandler
 
 def handler(durability="process", **options):
     options = {
@@ -39,12 +40,29 @@ def attach(made, name="app"):
     log.addHandler(made)
     return log
 
+def wait(asked, seconds=40):
+    deadline = time.monotonic() + seconds
+    while not asked():
+        assert time.monotonic() < deadline, stats()
+        time.sleep(0.01)
+
 def open_ledger(name="ledger"):
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     def note(number):
         os.write(descriptor, b"%d\\n" % number)
     return note
 """
+
+
+HANGING_SINK = """
+import time
+class Sink:
+    def __init__(self, name): self.name = name
+    def connect(self): pass
+    def write(self, batch): time.sleep(3600)
+    def close(self): pass
+"""
+"""A module of a sink whose writes do not return: ``hanging:Sink``, where it is saved as hanging.py."""
 
 
 def start(script: str, folder: Path, *words: str, flags: tuple[str, ...] = ()) -> subprocess.Popen[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,10 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers import wait_until
 from tests.pipeline.programs import run
 from toolog import counters
+from toolog.all_pipelines import stats
 from toolog.errors import SinkRejected, SinkUnavailable
-from toolog.handler import ToologHandler, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits
 from toolog.sinks.memory import MemorySink
@@ -127,9 +128,7 @@ def run_odd(directory: Path, names: list[str], number: int = 25) -> tuple[Odd, d
     log.handlers = [handler]
     try:
         # Else `flush` ships on this thread, where an interruption is the application's.
-        deadline = time.monotonic() + 60
-        while not _is_served(handler) and time.monotonic() < deadline:
-            time.sleep(0.002)
+        wait_until(lambda: _is_served(handler))
         for place in range(number):
             log.info("%d", place)
         assert handler.flush(30), stats()
@@ -313,9 +312,7 @@ def test_a_batch_that_comes_again_makes_no_second_letter(tmp_path: Path) -> None
             for place in range(6 if turn == 0 else 0):
                 log.info("%d", place)
             if turn == 0:
-                deadline = time.monotonic() + 60
-                while sink.calls < 3 and time.monotonic() < deadline:
-                    time.sleep(0.01)
+                wait_until(lambda sink=sink: sink.calls >= 3)
             assert handler.flush(60 if last else 0.3) is last
         finally:
             log.handlers = []

@@ -8,16 +8,18 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers import wait_until
+from tests.pipeline.handlers import Make, making
 from tests.pipeline.programs import arrived, run
-from toolog import counters
+from toolog.all_pipelines import stats
 from toolog.errors import SinkUnavailable
-from toolog.handler import ToologHandler, stats
+from toolog.handler import ToologHandler
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits, decode
 from toolog.sinks.memory import MemorySink
@@ -59,45 +61,22 @@ class Crawling(MemorySink):
         return super().write(batch)
 
 
-Make = Callable[..., tuple[logging.Logger, ToologHandler]]
-
-
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """Makes a handler with a small spool, and its logger; closes it."""
-    made: list[tuple[logging.Logger, ToologHandler]] = []
+    spool = {"path": str(tmp_path / "spool"), "max_size": "256 KiB", "segment_size": "16 KiB"}
+    with making(tmp_path, durability="process", spool=spool, shutdown_timeout=0.3) as make:
 
-    def build(sink: MemorySink, **options: Any) -> tuple[logging.Logger, ToologHandler]:
-        spool = {"path": str(tmp_path / "spool"), "max_size": "256 KiB", "segment_size": "16 KiB"}
-        handler = ToologHandler(
-            **{"durability": "process", "spool": spool, "sinks": {sink.name: sink}, **options},
-            shutdown_timeout=0.3,
-        )
-        log = logging.getLogger("arrivals")
-        log.setLevel(1)
-        log.propagate = False
-        log.handlers = [handler]
-        made.append((log, handler))
-        wait(lambda: handler.pipeline.shipping.is_shipper)
-        return log, handler
+        def build(sink: MemorySink, **options: Any) -> tuple[logging.Logger, ToologHandler]:
+            log, handler = make(sinks={sink.name: sink}, **options)
+            wait_until(lambda: handler.pipeline.shipping.is_shipper)
+            return log, handler
 
-    counters.reset()
-    yield build
-    for log, handler in made:
-        log.handlers = []
-        handler.close()
+        yield build
 
 
 def _document(frame: Frame) -> dict[str, Any]:
     return decode(frame.payload, frame.serializer)
-
-
-def wait(asked: Callable[[], object]) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + 60
-    while not asked():
-        assert time.monotonic() < deadline, stats()
-        time.sleep(0.005)
 
 
 class Flush(threading.Thread):
@@ -121,7 +100,7 @@ def test_flush_waits_for_what_is_carried_over(make: Make) -> None:
     for number in range(200):
         (log.error if number % 10 == 0 else log.debug)("%d", number)
     flush = Flush(handler)
-    wait(lambda: sink.asked)
+    wait_until(lambda: sink.asked)
     before = {path.name for path in (handler.pipeline.options.directory).glob("*.seg")}
     assert handler.pipeline.shipping.make_room(logging.ERROR)
     assert {path.name for path in (handler.pipeline.options.directory).glob("*.seg")} - before
@@ -143,15 +122,15 @@ def test_flush_waits_for_what_leaves_memory(make: Make) -> None:
     outlet._again_at = time.monotonic() + 1000
     for number in range(100):
         log.info("%d", number)
-    wait(lambda: len(handler.pipeline.held.frames) == 100 and sink.asked)
+    wait_until(lambda: len(handler.pipeline.held.frames) == 100 and sink.asked)
     flush = Flush(handler)
     time.sleep(0.2)
     outlet._again_at = 0.0
-    wait(lambda: not outlet.degraded)
+    wait_until(lambda: not outlet.degraded)
     taken = {str(one["message"]) for one in map(_document, list(handler.pipeline.held.frames.values()))}
     assert 0 < len(taken) < 100  # what a reader took is not moved
     sink.allowed = taken
-    wait(lambda: not handler.pipeline.held.frames)
+    wait_until(lambda: not handler.pipeline.held.frames)
     time.sleep(0.3)
     assert flush.answer is None
     sink.allowed = None
@@ -168,7 +147,7 @@ def test_flush_waits_for_what_is_written_again(make: Make) -> None:
     for number in range(30):
         log.info("%d", number)
     flush = Flush(handler)
-    wait(lambda: sink.asked)
+    wait_until(lambda: sink.asked)
     for path in handler.pipeline.options.directory.glob("*.seg"):
         path.unlink()
     time.sleep(0.6)

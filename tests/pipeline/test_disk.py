@@ -54,17 +54,11 @@ for number in range(100, 1000):
     (log.error if number % 10 == 0 else log.debug)("%d", number)
     if number % 100 == 0:
         time.sleep(0.03)
-deadline = time.monotonic() + 40
-while not made.pipeline.outlet.degraded and time.monotonic() < deadline:
-    time.sleep(0.01)
-assert made.pipeline.outlet.degraded
+wait(lambda: made.pipeline.outlet.degraded)
 sink.open = True
 assert flush(20), stats()  # sinks are served from memory meanwhile
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-deadline = time.monotonic() + 40
-while made.pipeline.outlet.degraded and time.monotonic() < deadline:
-    time.sleep(0.01)
-assert not made.pipeline.outlet.degraded
+wait(lambda: not made.pipeline.outlet.degraded)
 for number in range(1000, 1100):
     log.info("%d", number)
 assert flush(20), stats()
@@ -106,10 +100,7 @@ for number in range(6000):
 assert made.pipeline.outlet.degraded, "the disk is not full"
 assert stats()["dropped"], stats()
 os.unlink("spool/ballast")
-deadline = time.monotonic() + 40
-while made.pipeline.outlet.degraded and time.monotonic() < deadline:
-    time.sleep(0.01)
-assert not made.pipeline.outlet.degraded
+wait(lambda: not made.pipeline.outlet.degraded)
 log.info("%d %s", 6000, "back")
 sink.open = True
 assert flush(40), stats()
@@ -128,10 +119,7 @@ while not made.pipeline.outlet.degraded or number < 1000:
     number += 1
 full = {name for name in os.listdir("spool") if name.endswith(".seg")}
 assert flush(20), stats()
-deadline = time.monotonic() + 40
-while full & set(os.listdir("spool")) and time.monotonic() < deadline:
-    time.sleep(0.01)
-assert not full & set(os.listdir("spool")), "what is shipped still fills the disk"
+wait(lambda: not full & set(os.listdir("spool")))  # what is shipped no longer fills the disk
 log.info("%d %s", number, "back")
 assert flush(20), stats()
 figures = stats()
@@ -251,9 +239,7 @@ sink = Gated()
 made = handler("process", sinks={"memory": sink}, queue={"max_records": 100, "when_full": sys.argv[1]},
                spool={"path": "spool", "max_size": "256 KiB", "segment_size": "32 KiB"})
 log = attach(made)
-deadline = time.monotonic() + 40
-while not made.pipeline.shipping.is_shipper and time.monotonic() < deadline:
-    time.sleep(0.01)
+wait(lambda: made.pipeline.shipping.is_shipper)
 padding = "x" * 200
 for number in range(2500):
     (log.error if number % 50 == 0 else log.debug)("%d %s", number, padding)
@@ -298,10 +284,7 @@ shutil.rmtree("spool")
 for number in range(600, 3000):
     log.info("%d %s", number, "x" * 400)  # more than one look at the directory
 assert flush(30), stats()
-deadline = time.monotonic() + 40
-while not os.path.exists("spool/shipper.lock") and time.monotonic() < deadline:
-    time.sleep(0.01)  # the lock is taken again when the house is kept next
-assert os.path.exists("spool/shipper.lock")
+wait(lambda: os.path.exists("spool/shipper.lock"))  # it is taken again when the house is kept next
 account(sink, 3000)
 assert not stats()["dropped"], stats()
 numbers = [int(row["message"].split()[0]) for row in sink.records]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.programs import (
+    HANGING_SINK,
     arrived,
     assert_complete,
     complain,
@@ -166,14 +167,7 @@ def test_first_configuration_in_atexit(tmp_path: Path) -> None:
 
 def test_exit_is_bounded_when_a_sink_hangs(tmp_path: Path) -> None:
     """A hung sink holds the end of the process no longer than the shutdown timeout, and loses nothing."""
-    (tmp_path / "hanging.py").write_text(
-        "import time\n"
-        "class Sink:\n"
-        "    def __init__(self, name): self.name = name\n"
-        "    def connect(self): pass\n"
-        "    def write(self, batch): time.sleep(3600)\n"
-        "    def close(self): pass\n"
-    )
+    (tmp_path / "hanging.py").write_text(HANGING_SINK)
     run(
         """
         sys.path.insert(0, ".")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.pipeline.handlers import Make, making
 from tests.pipeline.programs import run
-from toolog import counters, spool
+from toolog import spool
+from toolog.all_pipelines import flush, stats
 from toolog.errors import SinkUnavailable
-from toolog.handler import ToologHandler, flush, stats
 from toolog.pipeline import batch as batch_module
 from toolog.pipeline.batch import MOST_SEGMENTS, portions
 from toolog.pipeline.breaker import PROBE
 from toolog.pipeline.held import Held, HeldReader
 from toolog.sinks.base import Answer, Batch, BatchLimits
 from toolog.sinks.memory import MemorySink
-from toolog.spool.segment import SegmentName
+from toolog.spool.naming import SegmentName
 
 
 class Patient(MemorySink):
@@ -64,29 +64,11 @@ class Planning(MemorySink):
         return super().write(batch)
 
 
-Make = Callable[..., tuple[logging.Logger, ToologHandler]]
-
-
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """Makes a handler with its logger, and closes it."""
-    made: list[tuple[logging.Logger, ToologHandler]] = []
-
-    def build(**options: Any) -> tuple[logging.Logger, ToologHandler]:
-        given = {"spool": {"path": str(tmp_path / "spool")}, "shutdown_timeout": 0.5, **options}
-        handler = ToologHandler(durability="process", **given)
-        log = logging.getLogger("gather")
-        log.setLevel(1)
-        log.propagate = False
-        log.handlers = [handler]
-        made.append((log, handler))
-        return log, handler
-
-    counters.reset()
-    yield build
-    for log, handler in made:
-        log.handlers = []
-        handler.close()
+    with making(tmp_path, durability="process", shutdown_timeout=0.5) as make:
+        yield make
 
 
 def test_a_flush_does_not_wait_for_a_full_batch(make: Make) -> None:

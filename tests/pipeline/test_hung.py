@@ -22,14 +22,6 @@ def hanging(**options):
         "stuck": {"type": "__main__:Hanging", "timeout": 0.2}}, **options)
     return made, attach(made)
 """
-WAIT = """
-def wait(asked):
-    deadline = time.monotonic() + 40
-    while not asked():
-        assert time.monotonic() < deadline, stats()
-        time.sleep(0.01)
-"""
-HANGS += WAIT
 
 
 def test_a_hang_is_counted_once_and_told_and_ends_with_the_write(tmp_path: Path) -> None:
@@ -123,9 +115,7 @@ def test_a_connect_that_hangs_is_noticed_too(tmp_path: Path) -> None:
                 time.sleep(3600)
         made = handler(sinks={"stuck": {"type": "__main__:Hanging", "timeout": 0.1}}, shutdown_timeout=0.1)
         attach(made).info("1")
-        deadline = time.monotonic() + 40
-        while not stats()["timeouts"] and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait(lambda: stats()["timeouts"])
         assert stats()["timeouts"] == {"stuck": 1}
         """,
         tmp_path,
@@ -175,7 +165,6 @@ def test_a_call_that_stops_getting_on_hangs_until_the_next_sign(tmp_path: Path) 
     """The time counts from the last sign of life, by the timeout given with it; the next ends the hang."""
     run(
         BEATS
-        + WAIT
         + """
 class Stops(Long):
     def connect(self):

@@ -6,11 +6,11 @@ import os
 import random
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.helpers import wait_until
 from tests.pipeline.programs import arrived, assert_complete, documents, ledger, run, start, waiting
 
 KILLS = int(os.environ.get("TOOLOG_KILLS", "5"))
@@ -99,9 +99,7 @@ def test_dead_segments_are_adopted_when_a_handler_starts(tmp_path: Path) -> None
         tmp_path,
     )
     program = start("made = handler(); time.sleep(60)", tmp_path)
-    deadline = time.monotonic() + 30
-    while len(arrived(tmp_path)) < 20 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: len(arrived(tmp_path)) >= 20)
     program.kill()
     program.communicate()
     assert_complete(tmp_path, list(range(20)))
@@ -129,9 +127,7 @@ def test_shipper_that_is_killed_is_replaced(tmp_path: Path) -> None:
     second = start(forever, tmp_path, "1000000", "second")
     assert second.stdout is not None
     second.stdout.readline()
-    deadline = time.monotonic() + 30
-    while not any(number >= 1_000_000 for number in arrived(tmp_path)) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: any(number >= 1_000_000 for number in arrived(tmp_path)))
     first.kill()
     first.communicate()
     (tmp_path / "stop").touch()

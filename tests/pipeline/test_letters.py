@@ -266,9 +266,7 @@ def test_a_shipper_sends_them_to_their_sink_and_counts(tmp_path: Path) -> None:
         assert flush(20), stats()
         refuses = False
         assert send_again(Path("spool"), read_letters(Path("spool")), max_size=1 << 20) == 1
-        deadline = time.monotonic() + 60
-        while not stats()["resent"] and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait(lambda: stats()["resent"])
         found = stats()
         print(json.dumps([found["resent"], found["stored"], found["dead_letters"], found["dropped"]]))
         """,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import wait_until
 from tests.pipeline.programs import arrived, assert_complete, run, waiting
 
 MODES = ("memory", "process")
@@ -109,9 +110,7 @@ def test_what_a_child_left_is_shipped_before_its_parent_ends(tmp_path: Path) -> 
         """
         made = handler(shutdown_timeout=60)
         log = attach(made)
-        deadline = time.monotonic() + 60
-        while not made.pipeline.shipping.is_shipper and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait(lambda: made.pipeline.shipping.is_shipper, 60)
         if os.fork() == 0:
             log.info("8")
             os._exit(0)
@@ -199,18 +198,14 @@ def test_child_lives_longer_than_its_parent(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    wait_for(tmp_path / "child")
+    wait_until(lambda: has_content(tmp_path / "child"))
     assert (tmp_path / "child").read_text() == "1"
     assert_complete(tmp_path, [1, 2])
 
 
-def wait_for(file: Path) -> None:
-    """Wait until a file has something in it."""
-    import time
-
-    deadline = time.monotonic() + 30
-    while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.02)
+def has_content(file: Path) -> bool:
+    """Tell whether a file has something in it."""
+    return file.exists() and file.stat().st_size > 0
 
 
 def test_programs_at_the_same_time_on_one_directory(tmp_path: Path) -> None:

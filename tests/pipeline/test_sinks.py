@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.helpers import wait_until
+from tests.pipeline.handlers import Make, making
 from tests.pipeline.programs import complain
 from toolog import counters
+from toolog.all_pipelines import stats
 from toolog.errors import SinkDenied, SinkRejected, SinkUnavailable
-from toolog.handler import ToologHandler, stats
 from toolog.pipeline import accepted
 from toolog.sinks.base import Answer, Batch, BatchLimits
 from toolog.sinks.memory import MemorySink
@@ -42,30 +42,11 @@ class Fickle(MemorySink):
         return answer
 
 
-Make = Callable[..., tuple[logging.Logger, ToologHandler]]
-
-
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """Makes handlers with their loggers, and closes them."""
-    made: list[tuple[logging.Logger, ToologHandler]] = []
-
-    def build(**options: Any) -> tuple[logging.Logger, ToologHandler]:
-        handler = ToologHandler(
-            **{"spool": {"path": str(tmp_path / "spool")}, "shutdown_timeout": 0.5, **options}
-        )
-        log = logging.getLogger(f"sinks.{len(made)}")
-        log.setLevel(1)
-        log.propagate = False
-        log.handlers = [handler]
-        made.append((log, handler))
-        return log, handler
-
-    counters.reset()
-    yield build
-    for log, handler in made:
-        log.handlers = []
-        handler.close()
+    with making(tmp_path, shutdown_timeout=0.5) as make:
+        yield make
 
 
 def messages(sink: MemorySink) -> list[str]:
@@ -352,9 +333,7 @@ def test_purge_runs_on_a_timer(make: Make) -> None:
         retention={"DEBUG": {"sinks": ["one"]}, "INFO": {"sinks": ["one"], "keep": "7 days"}},
         purge_every=0.1,
     )
-    deadline = time.monotonic() + 60
-    while len(asked) < 3 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(asked) >= 3)
     assert {levels for levels, _ in asked} == {("INFO", "WARNING", "ERROR", "CRITICAL")}
     assert all(abs(time.time() - 7 * 86400 - before) < 60 for _, before in asked)
 
@@ -381,11 +360,8 @@ def test_purge_runs_while_records_come_without_a_pause(make: Make) -> None:
 
     sink.before = slowly
     log.info("first")
-    deadline = time.monotonic() + 60
-    while len(asked) < 4 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(asked) >= 4)
     sink.before = lambda batch: None
-    assert len(asked) >= 4
 
 
 def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
@@ -419,9 +395,7 @@ def test_a_denial_opens_the_breaker_at_once(make: Make, caplog: pytest.LogCaptur
         log, handler = make(sinks={"fickle": sink})
         for number in range(100):
             log.info("%s", number)
-        deadline = time.monotonic() + 60
-        while len(sink.sizes) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: len(sink.sizes) >= 3)
         assert stats()["breaker_open"] == ["fickle"]
         assert max(sink.sizes[1:]) <= 16
         doors["open"] = True

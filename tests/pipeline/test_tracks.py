@@ -10,16 +10,18 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers import wait_until
+from tests.pipeline.handlers import Make, making
 from tests.pipeline.programs import ledger, run, start, waiting
 from toolog import counters
+from toolog.all_pipelines import flush, stats
 from toolog.errors import SinkDenied
-from toolog.handler import ToologHandler, flush, stats
 from toolog.pipeline import Options
 from toolog.retention import Policies
 from toolog.shipper.status import take_status
@@ -63,37 +65,12 @@ class Places(MemorySink):
             return MemorySink.write(whole, batch)
 
 
-Make = Callable[..., tuple[logging.Logger, ToologHandler]]
-
-
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """Makes a handler with its logger, and closes it."""
-    made: list[tuple[logging.Logger, ToologHandler]] = []
-
-    def build(sink: MemorySink, **options: Any) -> tuple[logging.Logger, ToologHandler]:
-        given = {"spool": {"path": str(tmp_path / "spool")}, "retention": RETENTION, **options}
-        handler = ToologHandler(durability="process", sinks={"places": sink}, shutdown_timeout=0.3, **given)
-        log = logging.getLogger("tracks")
-        log.setLevel(1)
-        log.propagate = False
-        log.handlers = [handler]
-        made.append((log, handler))
-        return log, handler
-
-    counters.reset()
-    yield build
-    for log, handler in made:
-        log.handlers = []
-        handler.close()
-
-
-def wait(asked: Callable[[], object], seconds: float = 30) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not asked():
-        assert time.monotonic() < deadline, stats()
-        time.sleep(0.005)
+    usual = {"durability": "process", "retention": RETENTION, "shutdown_timeout": 0.3}
+    with making(tmp_path, **usual) as make:
+        yield lambda sink, **options: make(sinks={"places": sink}, **options)
 
 
 def numbers(sink: MemorySink) -> Counter[int]:
@@ -118,9 +95,9 @@ def test_a_closed_place_holds_up_no_other(make: Make, caplog: pytest.LogCaptureF
     log, _ = make(sink)
     for first in range(0, 500, 100):
         log_both(log, first, first + 100)
-        wait(lambda last=first: len(sink.records) == last // 2 + 50)  # type: ignore[misc]
+        wait_until(lambda last=first: len(sink.records) == last // 2 + 50)  # type: ignore[misc]
     assert {number % 2 for number in numbers(sink)} == {0}
-    wait(lambda: stats()["breaker"] == {"places": "open"})
+    wait_until(lambda: stats()["breaker"] == {"places": "open"})
     assert stats()["in_spool"] == {"places": 250}
     assert stats()["dead_letters"] == {}
     assert not flush(0.1)
@@ -141,10 +118,10 @@ def test_a_place_that_hangs_holds_up_no_other(make: Make) -> None:
     sink.closed = {"hanging info"}
     log, _ = make(sink)
     log_both(log, 0, 300)
-    wait(lambda: len(sink.records) == 150)
-    wait(lambda: stats()["timeouts"] == {"places": 1})
+    wait_until(lambda: len(sink.records) == 150)
+    wait_until(lambda: stats()["timeouts"] == {"places": 1})
     log_both(log, 300, 400)
-    wait(lambda: len(sink.records) == 200)
+    wait_until(lambda: len(sink.records) == 200)
     assert {number % 2 for number in numbers(sink)} == {1}
     sink.closed = set()
     sink.go_on.set()
@@ -160,7 +137,7 @@ def test_what_waits_for_a_closed_place_is_there_after_a_restart(make: Make, tmp_
     sink.closed = {"error"}
     log, handler = make(sink)
     log_both(log, 0, 200)
-    wait(lambda: len(sink.records) == 100)
+    wait_until(lambda: len(sink.records) == 100)
     handler.close()
     assert sorted(waiting(tmp_path, "places")) == list(range(1, 200, 2))
     options = Options(
@@ -173,7 +150,7 @@ def test_what_waits_for_a_closed_place_is_there_after_a_restart(make: Make, tmp_
     assert status["by_policy"] == {"places": {"info": 0, "error": 100}}
     again = Places()
     make(again)
-    wait(lambda: len(again.records) == 100)
+    wait_until(lambda: len(again.records) == 100)
     assert flush(30)
     assert numbers(again) == Counter(range(1, 200, 2))
     assert not waiting(tmp_path, "places")
@@ -185,7 +162,7 @@ def test_policies_may_change_between_two_starts(make: Make, before: dict[str, An
     plain = MemorySink(name="places")
     log, handler = make(plain, retention=before)
     log_both(log, 0, 100)
-    wait(lambda: len(plain.records) == 100)
+    wait_until(lambda: len(plain.records) == 100)
     assert flush(30)
     handler.close()
     sink = Places()
@@ -213,7 +190,7 @@ def test_damage_is_counted_once_for_a_sink(make: Make, tmp_path: Path) -> None:
     segment.write_bytes(content)
     counters.reset()
     make(sink)
-    wait(lambda: len(sink.records) == 19)
+    wait_until(lambda: len(sink.records) == 19)
     assert flush(30)
     assert stats()["damaged"] == {"places": 1}
 
@@ -227,9 +204,9 @@ def test_records_in_memory_are_served_by_policy_too(make: Make) -> None:
     outlet.fail(OSError("the disk is full"))
     outlet._again_at = time.monotonic() + 1000
     log_both(log, 0, 100)
-    wait(lambda: len(sink.records) == 50)
+    wait_until(lambda: len(sink.records) == 50)
     sink.closed = set()
-    wait(lambda: len(sink.records) == 100)
+    wait_until(lambda: len(sink.records) == 100)
     assert numbers(sink) == Counter(range(100))
     outlet._again_at = 0.0
     assert flush(30)
@@ -281,9 +258,9 @@ def test_what_a_place_refuses_for_good_is_a_dead_letter_of_the_sink(make: Make, 
     sink.closed = set()
     directory = tmp_path / "spool"
     assert send_again(directory, read_letters(directory), max_size=1 << 30) == 10
-    wait(lambda: len(sink.records) == 10)
+    wait_until(lambda: len(sink.records) == 10)
     assert numbers(sink) == Counter(range(10))
-    wait(lambda: stats()["resent"] == {"places": 10})
+    wait_until(lambda: stats()["resent"] == {"places": 10})
 
 
 # -- kill -9 -------------------------------------------------------------------------------------------------
@@ -362,11 +339,8 @@ while True:
     even = {number for number in accepted if number % 2 == 0}
     wait_for_them = """
 made, log = tables()
-deadline = time.monotonic() + 50
 database = sqlite3.connect("info.db", timeout=30)
-while database.execute("select count(*) from rows").fetchone()[0] < int(sys.argv[1]):
-    assert time.monotonic() < deadline, stats()
-    time.sleep(0.01)
+wait(lambda: database.execute("select count(*) from rows").fetchone()[0] >= int(sys.argv[1]), 50)
 """
     run(TABLES + wait_for_them, tmp_path, str(len(even)))
     assert even <= set(rows(tmp_path, "info"))

@@ -6,8 +6,8 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
+from tests.documents import DAY, aged_log, aged_records
 from toolog import store
 from toolog.expiry.local import with_file_limits
 from toolog.pipeline.purge import purge
@@ -15,7 +15,6 @@ from toolog.retention import Policies
 from toolog.sinks.file import FileSink
 from toolog.sinks.sqlite import SqliteSink
 
-DAY = 86_400.0
 POLICIES = Policies.from_config(
     {
         "DEBUG": {"sinks": ["local"], "keep": "1 day"},
@@ -25,35 +24,11 @@ POLICIES = Policies.from_config(
 )
 
 
-def document(number: int, level: str, age: float, hold: str | None = None) -> dict[str, Any]:
-    """Return a log record of that age in seconds."""
-    moment = time.gmtime(time.time() - age)
-    return {
-        "schema_version": "1.0",
-        "record_id": f"{number:032x}",
-        "event": "log",
-        "level": level,
-        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", moment),
-        "logger": "app",
-        "message": str(number),
-        **({"tags": {"hold": hold}} if hold else {}),
-    }
-
-
 def test_store_is_purged_by_level_and_age_but_not_what_is_on_hold(tmp_path: Path) -> None:
     """Each policy's levels go by its own keep, and a record with the tag hold stays whatever its age."""
     path = tmp_path / "calls.db"
     with store.open(path) as opened:
-        opened.write(
-            [
-                document(1, "INFO", 2 * DAY),
-                document(2, "INFO", 3600),
-                document(3, "ERROR", 2 * DAY),
-                document(4, "ERROR", 31 * DAY),
-                document(5, "CRITICAL", 31 * DAY, hold="case 4711"),
-                document(6, "WARNING", 2 * DAY, hold="case 4711"),
-            ]
-        )
+        opened.write(aged_records())
     sink = SqliteSink(path=path, name="local")
     assert purge(sink, POLICIES) == 2
     assert purge(sink, POLICIES) == 0
@@ -66,7 +41,7 @@ def test_without_an_end_nothing_is_purged(tmp_path: Path) -> None:
     """A policy without `keep` keeps its records."""
     path = tmp_path / "calls.db"
     with store.open(path) as opened:
-        opened.write([document(1, "INFO", 9999 * DAY)])
+        opened.write([aged_log(1, "INFO", 9999 * DAY)])
     assert purge(SqliteSink(path=path, name="local"), Policies.from_config({}, ["local"])) == 0
 
 
@@ -77,7 +52,7 @@ def test_rotated_files_are_purged_by_the_longest_keep(tmp_path: Path) -> None:
     old = time.time() - 31 * DAY
     for number, hold in ((1, None), (2, "case 4711"), (3, None)):
         file = tmp_path / f"out-{number:06d}.jsonl"
-        file.write_text(json.dumps(document(number, "INFO", 31 * DAY, hold), separators=(",", ":")) + "\n")
+        file.write_text(json.dumps(aged_log(number, "INFO", 31 * DAY, hold), separators=(",", ":")) + "\n")
         if number != 3:
             os.utime(file, (old, old))
     sink.connect()

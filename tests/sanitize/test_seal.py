@@ -11,7 +11,8 @@ import pytest
 
 import toolog
 from tests.helpers import collecting, wrap
-from toolog.record import ToolRecord, record_from_log
+from toolog.events import record_from_log
+from toolog.record import ToolRecord
 from toolog.sanitize import Sanitizer, default, warm
 from toolog.sanitize.seal import seal, seal_batch
 

@@ -15,7 +15,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
@@ -25,6 +25,9 @@ from tests.services.search_proxy import SearchProxy
 from tests.services.seaweedfs import SeaweedFS
 from tests.services.server import Missing
 from tests.services.shared import Run
+
+if TYPE_CHECKING:
+    from tests.sinks.search.cluster import Cluster
 
 RUN = pytest.StashKey[Run]()
 Kind = TypeVar("Kind", OpenSearch, SeaweedFS)
@@ -120,6 +123,17 @@ def own_seaweedfs() -> Iterator[SeaweedFS]:
 def namespace() -> str:
     """A namespace that no other test has."""
     return f"t{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def streams(opensearch: OpenSearch, namespace: str) -> Iterator[Cluster]:
+    """The test's own data streams on the shared server, gone after the test."""
+    from tests.sinks.search.cluster import Cluster
+
+    found = Cluster(opensearch.url, namespace)
+    yield found
+    found.ask("DELETE", f"/_data_stream/{found.streams}")
+    found.ask("DELETE", f"/_index_template/toolog-{namespace}")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,9 @@ import pytest
 
 from toolog.errors import ConfigError
 from toolog.settings import CaptureSettings, capture
+from toolog.settings.checks import plain
 from toolog.settings.files import read_config
-from toolog.settings.resolve import (
-    apply_capture,
-    look_up,
-    plain,
-    read_project,
-    resolve,
-    with_sink_defaults,
-)
+from toolog.settings.resolve import apply_capture, look_up, read_project, resolve
 from toolog.settings.table import TABLE, Parameter, section
 from toolog.sinks import create, delivery
 
@@ -40,18 +33,6 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "text": ("json", "json"),
 }
 """Kind of a parameter -> what may stand in a variable, and what it means."""
-
-
-@pytest.fixture(autouse=True)
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, and no variables of toolog's."""
-    for parameter in TABLE:
-        if parameter.env:
-            monkeypatch.delenv(parameter.env, raising=False)
-    monkeypatch.delenv("LOG_LEVEL", raising=False)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text("")
-    return tmp_path
 
 
 def handler(**given: Any) -> dict[str, Any]:
@@ -148,20 +129,6 @@ def test_wrong_argument_is_told_with_its_place_and_the_nearest_right_one(
         assert word in str(caught.value)
 
 
-def test_wrong_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A value that cannot be says which variable it stood in."""
-    monkeypatch.setenv("TOOLOG_QUEUE_MAX_RECORDS", "many")
-    with pytest.raises(ConfigError, match="environment variable TOOLOG_QUEUE_MAX_RECORDS"):
-        handler()
-
-
-def test_environment_variable_nested_without_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON or TOML that no parser can follow is a ConfigError, and no RecursionError."""
-    monkeypatch.setenv("TOOLOG_SINKS", "[" * 100_000)
-    with pytest.raises(ConfigError, match="environment variable TOOLOG_SINKS is not readable"):
-        handler()
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -187,42 +154,6 @@ def test_list_of_names_says_what_is_none() -> None:
     """What is wrong in a list is told by its kind."""
     with pytest.raises(ConfigError, match="repr_types in here is a list of names; a number is none"):
         resolve(("capture",), {"repr_types": ["decimal.*", 5]}, where="here")
-
-
-def test_misspelt_environment_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that is surely a misspelling is an error, and one of somebody else's is none."""
-    monkeypatch.setenv("TOOLOG_OF_MY_OWN", "1")
-    handler()
-    monkeypatch.setenv("TOOLOG_DURABILTY", "memory")
-    with pytest.raises(ConfigError, match="TOOLOG_DURABILITY"):
-        handler()
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [("TOOLOG_LEVLE", "TOOLOG_LEVEL"), ("TOOLOG_SINK", "TOOLOG_SINKS"), ("TOOLOG_SHIIP", "TOOLOG_SHIP"),
-     ("TOOLOG_SHOP", "TOOLOG_SHIP"), ("TOOLOG_SHI", "TOOLOG_SHIP"), ("TOOLOG_HSIP", "TOOLOG_SHIP")],
-)  # fmt: skip
-def test_one_slip_of_a_finger_is_a_misspelling(
-    monkeypatch: pytest.MonkeyPatch, written: str, meant: str
-) -> None:
-    """A letter more, less, another one, or two changed about are told, in short names too."""
-    monkeypatch.setenv(written, "1")
-    with pytest.raises(ConfigError, match=f"{written}; did you mean {meant}"):
-        handler()
-
-
-@pytest.mark.parametrize("name", ["TOOLOG_CHOP", "TOOLOG_TOKEN", "TOOLOG_SHIPYARD", "TOOLOG_", "TOOLOG_HOST"])
-def test_a_variable_of_somebody_else_is_left_alone(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """More than one slip away from all of ours, a variable is somebody's own."""
-    monkeypatch.setenv(name, "1")
-    handler()
-
-
-def test_a_level_is_told_by_the_variable_that_said_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LOG_LEVEL is named where it was LOG_LEVEL that spoke."""
-    monkeypatch.setenv("LOG_LEVEL", "debug")
-    assert look_up(("profile",), {}, where="arguments")["level"].where == "environment variable LOG_LEVEL"
 
 
 def test_wrong_pyproject_is_told_with_its_file(nowhere: Path) -> None:
@@ -261,35 +192,11 @@ def test_capture_stands_beside_the_others_or_in_its_own_table(nowhere: Path) -> 
         resolve(("capture",), {}, where="here")
 
 
-def test_log_level_counts_when_it_is_a_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LOG_LEVEL is the application's: it is followed when it names a level, and no error when it does not."""
-    monkeypatch.setenv("LOG_LEVEL", "warning")
-    assert resolve(("profile",), {}, where="here")["level"] == logging.WARNING
-    monkeypatch.setenv("LOG_LEVEL", "chatty")
-    assert resolve(("profile",), {}, where="here")["level"] == logging.INFO
-    monkeypatch.setenv("TOOLOG_LEVEL", "chatty")
-    with pytest.raises(ConfigError, match="TOOLOG_LEVEL"):
-        resolve(("profile",), {}, where="here")
-
-
 def test_look_up_tells_a_choice_from_a_default() -> None:
     """Who asks can see whether somebody chose a value, also when it is the default's."""
     found = look_up(("handler",), {"ship": "background"}, where="here")
     assert not found["ship"].is_default
     assert found["serializer"].is_default
-
-
-def test_environment_fills_in_what_a_sink_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable for all sinks gives way to what stands in a sink's own options."""
-    monkeypatch.setenv("TOOLOG_BATCH_MAX_RECORDS", "7")
-    monkeypatch.setenv("TOOLOG_SINK_TIMEOUT", "3 s")
-    assert with_sink_defaults({"type": "memory"}) == {
-        "type": "memory",
-        "batch": {"max_records": 7},
-        "timeout": 3.0,
-    }
-    own = {"type": "memory", "batch": {"max_records": 9, "max_age": 1}, "timeout": 4}
-    assert with_sink_defaults(own) == own
 
 
 def test_converting_tables_are_read_by_key() -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from pathlib import Path
 
+from tests.helpers import wait_until
 from toolog import counters
 from toolog.pipeline import Options
 from toolog.retention import Policies
@@ -55,9 +56,7 @@ def test_a_chore_runs_again_and_again_and_what_it_says_is_told(tmp_path: Path) -
         Chore("rare", lambda options: options.purge_every, lambda options: None),
         Chore("bad", often, break_down),
     )
-    deadline = time.monotonic() + 60
-    while (len(seen) < 3 or len(tries) < 3) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(seen) >= 3 <= len(tries))
     shipper.stop()
     thread.join(30)
     assert not thread.is_alive()
@@ -81,15 +80,11 @@ def test_chores_are_the_shippers_alone(tmp_path: Path) -> None:
         return None
 
     shipper, events, thread = ship(tmp_path, Chore("hang", often, hang))
-    deadline = time.monotonic() + 60
-    while not any(event.name == "waiting" for event in events) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: any(event.name == "waiting" for event in events))
     time.sleep(0.5)
     assert not calls
     lock.release()
-    while not calls and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert calls
+    wait_until(lambda: calls)
     began = time.monotonic()
     shipper.stop()
     thread.join(30)

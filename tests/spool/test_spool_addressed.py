@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolog.spool import SegmentName, Spool, addressee, pending, segment
+from toolog.spool import SegmentName, Spool, addressee, naming, pending, segment
 from toolog.spool.frame import build, salt_of
 
 
 def put(directory: Path, sink: str, *payloads: bytes, level: int = 20) -> str:
     """Put a complete segment for one sink into a spool; return its name."""
     name = SegmentName(
-        segment.stamp(1_800_000_000 * 10**9), "web-1", os.getpid(), "0123456789ab", 1, segment.address(sink)
+        naming.stamp(1_800_000_000 * 10**9), "web-1", os.getpid(), "0123456789ab", 1, naming.address(sink)
     )
     text = str(name)
     parts = [build(salt_of(text), seq, level, 1, payload) for seq, payload in enumerate(payloads, 1)]
@@ -27,12 +27,12 @@ def put(directory: Path, sink: str, *payloads: bytes, level: int = 20) -> str:
 @given(st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=150))
 def test_any_sinks_name_can_be_an_address(sink: str) -> None:
     """A name with an address reads back as it was written, and is that sink's and no other's."""
-    name = SegmentName("20261129T131502123456Z", "web-1", 4711, "9f86d081884c", 1, segment.address(sink))
+    name = SegmentName("20261129T131502123456Z", "web-1", 4711, "9f86d081884c", 1, naming.address(sink))
     assert SegmentName.parse(str(name)) == name
     assert addressee(str(name)) == name.to
     assert len(str(name)) < 250
-    assert not segment.is_foreign(str(name), sink)
-    assert segment.is_foreign(str(name), sink + "2")
+    assert not naming.is_foreign(str(name), sink)
+    assert naming.is_foreign(str(name), sink + "2")
 
 
 def test_only_its_sink_reads_it_whatever_the_level(tmp_path: Path) -> None:

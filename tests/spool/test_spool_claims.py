@@ -6,15 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.spool.frames import write
 from toolog.errors import SpoolError
-from toolog.spool import Spool, SpoolReader, SpoolWriter
+from toolog.spool import Spool, SpoolReader
 from toolog.spool.claims import forget, read_claims, take_claims
-
-
-def write(writer: SpoolWriter, *texts: str, levelno: int = 20) -> None:
-    """Write one record for each text."""
-    for text in texts:
-        writer.append(levelno, 0, text.encode())
 
 
 def read(reader: SpoolReader) -> list[bytes]:

@@ -226,7 +226,7 @@ def test_a_spool_starts_with_any_bytes_in_its_directory(directory: Path, drain: 
     writer.append(20, 0, b"new")
     assert [frame.payload for frame in drain(reader)] == [b"new"]
     assert [frame.payload for frame in iter_frames(directory)] == [b"new"]
-    assert isinstance(time.process_time() - began, float)
+    assert time.process_time() - began < 20
     assert len(spool.segments()) <= 2
     assert set(spool.cursors()) == {"s"}
 

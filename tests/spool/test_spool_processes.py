@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import wait_until
 from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames
 
 KILLS = int(os.environ.get("TOOLOG_KILLS", "20"))
@@ -46,14 +47,6 @@ for lane in range(2):
     threading.Thread(target=produce, args=(lane,), daemon=True).start()
 threading.Event().wait()
 """
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 90) -> None:
-    """Return when the condition holds; fail when it does not within so many seconds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)
 
 
 @pytest.mark.slow

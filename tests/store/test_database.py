@@ -19,7 +19,7 @@ import pytest
 from tests import documents
 from toolog import store
 from toolog.errors import ConfigError, SinkUnavailable
-from toolog.store import database, log_mover
+from toolog.store import connections, log_mover
 from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 
 WRITER = """
@@ -257,7 +257,7 @@ def test_a_fork_during_a_write_neither_hangs_nor_harms(
     sound.
     """
     path = tmp_path / "calls.db"
-    monkeypatch.setattr(database, "BUSY_MS", 500)
+    monkeypatch.setattr(connections, "BUSY_MS", 500)
     opened = store.open(path)
     stop = threading.Event()
     written = []
@@ -301,7 +301,7 @@ def test_a_locked_store_is_unavailable_and_then_works(
     """Another program that holds the write lock makes a batch SinkUnavailable; the same batch is stored
     afterwards.
     """
-    monkeypatch.setattr(database, "BUSY_MS", 50)
+    monkeypatch.setattr(connections, "BUSY_MS", 50)
     path = tmp_path / "calls.db"
     with store.open(path) as opened:
         other = sqlite3.connect(path, isolation_level=None)

@@ -97,9 +97,9 @@ def _shown(path: tuple[str, ...], needles: Needles) -> str:
 
 
 def _texts(value: Any, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every text, and all else that is no container, with its path: the values of a map before its
-    keys,
-    so that they stand side by side.
+    """Yield every text, and all else that is no container, with its path.
+
+    The values of a map come before its keys, so that they stand side by side.
     """
     if depth > _DEEPEST or value is None or isinstance(value, bool):
         return

@@ -83,7 +83,7 @@ def _environment() -> Iterator[Finding]:
 def _configuration() -> Iterator[Finding]:
     """Yield whether the configuration can be used, and whether what it writes to can be written."""
     from toolog.instrumentation.silence import Finding
-    from toolog.settings.resolve import unknown_variables
+    from toolog.settings.environment import unknown_variables
 
     try:
         from toolog.profiles import dict_config

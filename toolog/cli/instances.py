@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from toolog.cli.common import (
@@ -15,28 +13,21 @@ from toolog.cli.common import (
     open_store,
     print_json_lines,
     print_lines,
-    store_option,
 )
-from toolog.cli.places import find_one, from_options, search_options
-from toolog.cli.places import store_path as own_path
+from toolog.cli.places import Place, place_options, search_options, store_path
 
 
 @click.command("instances", short_help="List the configured tool instances that were seen.")
 @click.option(
     "--limit", "-n", default=50, show_default=True, type=click.IntRange(1), help="How many, newest first."
 )
-@from_options
-@store_option
+@place_options
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context,
     limit: int,
-    source: str | None,
-    hosts: tuple[str, ...],
-    namespace: str | None,
-    dialect: str | None,
-    store_path: Path | None,
+    place: Place,
     as_json: bool,
 ) -> None:
     """List tool instances: how each was configured (masked), how often it was called and how that went.
@@ -49,14 +40,13 @@ def command(
     Example:
       toolog instances --limit 10
     """
-    place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
     if place.kind == "search":
         from toolog.archive.figures import instances
 
         found = instances(search_options(place), damage)[:limit]
     else:
-        with open_store(store_path or own_path(place)) as store:
+        with open_store(store_path(place)) as store:
             found = store.instances()[:limit]
     if as_json:
         print_json_lines(found)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
-from toolog.cli.common import configured
+from toolog.cli.common import configured, store_option
 from toolog.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ KINDS = {"store": ("sqlite",), "search": ("elasticsearch", "opensearch"), "s3": 
 
 class Place(NamedTuple):
     """One place: its kind (a key of KINDS), the name of the configured sink that writes there, or "", and
-    that sink's options.
+    that sink's options. ``store``: the file of a store, where it was given.
     """
 
     kind: str
     sink: str
     options: dict[str, Any]
+    store: Path | None = None
 
 
 def from_options(function: _Command) -> _Command:
@@ -62,22 +64,35 @@ def find_place(
     return Place(place.kind, place.sink, {**place.options, **given})
 
 
-def find_one(
-    source: str | None,
-    hosts: tuple[str, ...],
-    namespace: str | None,
-    dialect: str | None,
-    store: Path | None,
-) -> Place:
-    """Return where a command reads from that knows the store and a search cluster; ``store``: what was given
-    as --store. Raises ConfigError.
+def place_options(function: _Command) -> _Command:
+    """Add `--from` with its own options, and `--store`: the command gets the ``place`` that they mean.
+
+    For commands that know the store and a search cluster. Those raise ConfigError for any other place.
     """
-    place = find_place(source, hosts, namespace, dialect)
+
+    @functools.wraps(function)
+    def asked(
+        *words: Any,
+        source: str | None,
+        hosts: tuple[str, ...],
+        namespace: str | None,
+        dialect: str | None,
+        store_path: Path | None,
+        **others: Any,
+    ) -> Any:
+        place = _find_one(find_place(source, hosts, namespace, dialect), source, store_path)
+        return function(*words, place=place, **others)
+
+    return cast(_Command, from_options(store_option(asked)))
+
+
+def _find_one(place: Place, source: str | None, store: Path | None) -> Place:
+    """Return the place that was asked for, where ``store`` is what was given as --store."""
     if store is not None and (source is not None or place.kind != "store"):
         raise ConfigError("--from and --store are two ways to say where; give one of them")
     if place.kind == "s3":
         raise ConfigError("an archive is asked by `toolog query` alone; ask a store or a search cluster")
-    return place
+    return place._replace(store=store)
 
 
 def search_options(place: Place) -> SearchOptions:
@@ -90,6 +105,8 @@ def search_options(place: Place) -> SearchOptions:
 
 def store_path(place: Place) -> Path | None:
     """Return the store's file, or None where that is the usual one."""
+    if place.store is not None:
+        return place.store
     return Path(place.options["path"]).expanduser() if "path" in place.options else None
 
 

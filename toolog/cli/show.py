@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,10 +19,8 @@ from toolog.cli.common import (
     open_store,
     print_json_lines,
     print_lines,
-    store_option,
 )
-from toolog.cli.places import find_one, from_options, search_options
-from toolog.cli.places import store_path as own_path
+from toolog.cli.places import Place, place_options, search_options, store_path
 from toolog.sinks import lines
 
 if TYPE_CHECKING:
@@ -38,19 +35,14 @@ _FEWEST = 6
 @click.command("show", short_help="Show one trace as a waterfall, with inputs, outputs and errors.")
 @click.argument("trace", metavar="TRACE")
 @click.option("--all", "every", is_flag=True, help="Details of every call, not only of those that failed.")
-@from_options
-@store_option
+@place_options
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context,
     trace: str,
     every: bool,
-    source: str | None,
-    hosts: tuple[str, ...],
-    namespace: str | None,
-    dialect: str | None,
-    store_path: Path | None,
+    place: Place,
     as_json: bool,
 ) -> None:
     """Show when each call of TRACE ran, for how long, with what, and how it ended.
@@ -66,14 +58,13 @@ def command(
     """
     if len(trace) < _FEWEST:
         raise click.UsageError(f"{trace!r} is too short: {_FEWEST} digits of a trace id or more", ctx)
-    place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
     if place.kind == "search":
         from toolog.archive.cluster import read_trace
 
         records = read_trace(search_options(place), trace, damage)
     else:
-        with open_store(store_path or own_path(place)) as store:
+        with open_store(store_path(place)) as store:
             records = store.trace(trace)
     if not records:
         click.echo(f"no trace begins with {trace!r}", err=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from toolog.cli.common import (
@@ -14,18 +12,15 @@ from toolog.cli.common import (
     open_store,
     print_json,
     print_lines,
-    store_option,
 )
-from toolog.cli.places import find_one, from_options, search_options
-from toolog.cli.places import store_path as own_path
+from toolog.cli.places import Place, place_options, search_options, store_path
 
 
 @click.command("stats", short_help="Show how often, how fast and how well each tool works.")
 @click.option("--tool", metavar="GLOB", help="Only tools whose name matches, such as 'payment.*'.")
 @click.option("--session", metavar="ID", help="Only this session, such as order-1001.")
 @click.option("--since", metavar="WHEN", help="Only since then: '10 min', '2 days', or an ISO time.")
-@from_options
-@store_option
+@place_options
 @json_option
 @click.pass_context
 def command(
@@ -33,11 +28,7 @@ def command(
     tool: str | None,
     session: str | None,
     since: str | None,
-    source: str | None,
-    hosts: tuple[str, ...],
-    namespace: str | None,
-    dialect: str | None,
-    store_path: Path | None,
+    place: Place,
     as_json: bool,
 ) -> None:
     """Show calls, success rate, latency and errors of each tool and of each configuration of tool instances.
@@ -50,7 +41,6 @@ def command(
       toolog stats --since '1 day'
       toolog stats --from search --tool 'payment.*'
     """
-    place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
     if place.kind == "search":
         from toolog.archive.figures import stats
@@ -58,7 +48,7 @@ def command(
 
         figures = stats(search_options(place), Question(tool=tool, session=session, since=since), damage)
     else:
-        with open_store(store_path or own_path(place)) as store:
+        with open_store(store_path(place)) as store:
             figures = store.stats(tool=tool, session=session, since=since)
     if as_json:
         print_json(figures)

@@ -25,10 +25,8 @@ from toolog.cli.common import (
     open_store,
     print_json_lines,
     print_lines,
-    store_option,
 )
-from toolog.cli.places import Place, find_one, from_options, search_options
-from toolog.cli.places import store_path as own_path
+from toolog.cli.places import Place, place_options, search_options, store_path
 from toolog.sinks import lines
 
 POLL = 0.2
@@ -43,8 +41,7 @@ _ENDS = {"tool_call_success", "tool_call_failed", "tool_call_rejected", "tool_ca
 @click.option("--follow", "-f", is_flag=True, help="Go on with new calls until Ctrl-C.")
 @click.option("--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="How many calls.")
 @filter_options
-@from_options
-@store_option
+@place_options
 @json_option
 @click.pass_context
 def command(
@@ -57,11 +54,7 @@ def command(
     session: str | None,
     level: str | None,
     since: str | None,
-    source: str | None,
-    hosts: tuple[str, ...],
-    namespace: str | None,
-    dialect: str | None,
-    store_path: Path | None,
+    place: Place,
     as_json: bool,
 ) -> None:
     """Show the newest calls of the local store, or of a search cluster (--from search), oldest first.
@@ -79,14 +72,13 @@ def command(
     filters: dict[str, Any] = {
         "tool": tool, "status": status, "session": session, "level": level, "since": since
     }  # fmt: skip
-    place = find_one(source, hosts, namespace, dialect, store_path)
     damage = Damage()
     if place.kind == "search":
         if follow:
             raise click.UsageError("--follow follows a local store", ctx)
         found = _tail_cluster(place, {**filters, "limit": limit}, damage, tree=tree, as_json=as_json)
     else:
-        found = _tail_store(store_path or own_path(place), filters, limit, tree, follow, as_json)
+        found = _tail_store(store_path(place), filters, limit, tree, follow, as_json)
     if not found:
         click.echo("no call was found", err=True)
         ctx.exit(FOUND_NOTHING)

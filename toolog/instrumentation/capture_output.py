@@ -27,7 +27,7 @@ from toolog.call import Call
 from toolog.context import current
 from toolog.counters import contain
 from toolog.settings import capture
-from toolog.snapshot.walk import clean, shorten
+from toolog.snapshot.texts import clean, shorten
 
 NAMES = ("stdout", "stderr")
 _get = current.get

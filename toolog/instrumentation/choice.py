@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import Any
 
 from toolog.errors import ConfigError, nearest
+from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.kinds import is_public
 
 Globs = Iterable[str] | str | None
@@ -51,6 +53,12 @@ class Choice:
         if not chosen:
             return "not chosen by tools=" if public else "private"
         return left_out
+
+    def why_not_unasked(self, function: Any) -> str | None:
+        """Return why a tool's function is better left alone, unless ``tools=`` asks for it."""
+        if self.tools is None and looks_at_caller(function):
+            return "looks at its caller's frame, and would find ours; tools= wraps it all the same"
+        return None
 
     def check(self, target: str) -> None:
         """Raise ConfigError when a glob matched nothing in the target."""

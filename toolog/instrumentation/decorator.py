@@ -8,8 +8,8 @@ from typing import Any, TypeVar, overload
 
 from toolog.counters import contain
 from toolog.errors import ConfigError
-from toolog.instrumentation.discover import Tool
 from toolog.instrumentation.entry import instrument
+from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.instrumentation.kinds import (
     Kind,
@@ -21,7 +21,8 @@ from toolog.instrumentation.kinds import (
     root_package,
     unwrap,
 )
-from toolog.instrumentation.patch import grant_constructor, make_plan
+from toolog.instrumentation.patch import grant_constructor
+from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import dress, wrapper_in
 
 Some = TypeVar("Some")

@@ -28,12 +28,13 @@ from typing import Any
 from toolog.errors import ToologError
 from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice
-from toolog.instrumentation.discover import Found, Tool
-from toolog.instrumentation.entry import Instrumentation, active
-from toolog.instrumentation.frameworks.install import Installed, installed, names_of, sort_by_adapter
+from toolog.instrumentation.found import Found, Tool
+from toolog.instrumentation.frameworks.claims import names_of, sort_by_adapter
+from toolog.instrumentation.frameworks.install import Installed, installed
+from toolog.instrumentation.instrumented import Instrumentation, active
 from toolog.instrumentation.kinds import module_vars, object_vars
-from toolog.instrumentation.patch import Spot, spot_at
 from toolog.instrumentation.silence import Finding, after_the_call, few
+from toolog.instrumentation.spots import Spot, spot_at
 from toolog.instrumentation.targets import Target, resolve, search
 
 

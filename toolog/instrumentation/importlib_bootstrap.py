@@ -17,14 +17,16 @@ from time import perf_counter_ns, time_ns
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from toolog.call import Call, Ids, Plan, on_thread, packed_process, running_loop
+from toolog.call import Call, Plan
 from toolog.context import HOLD, Mode, current, pop
 from toolog.counters import contain
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
+from toolog.ids import Ids
 from toolog.instances import known_objects
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, step_out, succeed, wanted
 from toolog.instrumentation.streams import follow
+from toolog.process import on_thread, packed_process, running_loop
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
 from toolog.snapshot.flat import MOST_ITEMS, MOST_TEXT, hold, pack_held

@@ -20,11 +20,12 @@ from time import perf_counter_ns
 from types import CoroutineType, GeneratorType
 from typing import Any
 
-from toolog.call import Call, packed_process
+from toolog.call import Call
 from toolog.context import HOLD, Scope, current, pop, push
 from toolog.counters import contain
 from toolog.instrumentation.endings import step_out
 from toolog.instrumentation.stream_record import Items, end, returned
+from toolog.process import packed_process
 
 _get, _set, _reset = current.get, current.set, current.reset
 

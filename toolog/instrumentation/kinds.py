@@ -18,9 +18,9 @@ from pathlib import PurePath
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-_mro = type.__dict__["__mro__"].__get__
+from toolog.snapshot.state import class_dict_of, mro_of
+
 _flags = type.__dict__["__flags__"].__get__
-_namespace = type.__dict__["__dict__"].__get__
 _LruCache = type(functools.lru_cache(lambda: None))
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _STANDARD = os.path.dirname(os.__file__)  # of the standard library
@@ -40,12 +40,12 @@ class Kind(NamedTuple):
 
 def mro(cls: type) -> tuple[type, ...]:
     """Return a class's MRO, whatever its metaclass says."""
-    return _mro(cls)  # type: ignore[no-any-return]
+    return mro_of(cls)  # type: ignore[no-any-return]
 
 
 def class_vars(cls: type) -> MappingProxyType[str, Any]:
     """Return a class's own namespace, whatever its metaclass says."""
-    return cast(MappingProxyType[str, Any], _namespace(cls))
+    return cast(MappingProxyType[str, Any], class_dict_of(cls))
 
 
 def module_vars(module: ModuleType) -> dict[str, Any]:
@@ -111,6 +111,19 @@ def kind_of(raw: Any) -> Kind | None:
             if inner is not None:
                 return Kind("method" if find_static(kind, "__get__") else "static", inner.function)
     return None
+
+
+_COMPILED = frozenset({
+    "builtin_function_or_method", "method_descriptor", "wrapper_descriptor", "classmethod_descriptor",
+    "cython_function_or_method", "fused_cython_function", "nb_func", "nb_method", "instancemethod", "ufunc",
+})  # fmt: skip
+"""Types of functions that are no Python functions: CPython's own (mypyc and PyO3 make these, too), those of
+Cython, nanobind, pybind11 and NumPy."""
+
+
+def is_compiled(value: Any) -> bool:
+    """Whether a value is a function or method that is not written in Python."""
+    return type(value).__name__ in _COMPILED
 
 
 def _is_proxy(kind: type) -> bool:
@@ -233,6 +246,18 @@ def members(cls: type, package: str) -> Iterator[tuple[str, type, Any]]:
                 seen.add(name)
                 if within:
                     yield name, base, raw
+
+
+def all_subclasses(cls: type) -> Iterator[type]:
+    """Give all subclasses of a class that exist now, each once."""
+    seen: set[int] = set()
+    todo: list[type] = list(type.__subclasses__(cls))
+    while todo:
+        sub = todo.pop()
+        if id(sub) not in seen:
+            seen.add(id(sub))
+            todo += type.__subclasses__(sub)
+            yield sub
 
 
 def is_public(name: str) -> bool:

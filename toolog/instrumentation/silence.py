@@ -26,7 +26,7 @@ from toolog.instrumentation.importlib_bootstrap_streams import Lazy
 from toolog.levels import ROOT
 
 if TYPE_CHECKING:
-    from toolog.instrumentation.entry import Instrumentation
+    from toolog.instrumentation.instrumented import Instrumentation
 
 
 class Finding(NamedTuple):

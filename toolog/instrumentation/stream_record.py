@@ -23,7 +23,8 @@ from toolog.record import SuccessRecord
 from toolog.settings import capture
 from toolog.snapshot import pack_cut
 from toolog.snapshot.flat import hold
-from toolog.snapshot.walk import MAX_NOTES, MORE
+from toolog.snapshot.texts import MORE
+from toolog.snapshot.walk import MAX_NOTES
 
 INFO = 20
 

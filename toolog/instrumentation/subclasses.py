@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from toolog.instrumentation.choice import Choice
-from toolog.instrumentation.discover import Found, Tool, ToolClass, find_in_class
+from toolog.instrumentation.class_tools import find_in_class
+from toolog.instrumentation.found import Found, Tool, ToolClass
 from toolog.instrumentation.importlib_bootstrap_gates import SubclassHook
 from toolog.instrumentation.kinds import (
     class_vars,
@@ -21,7 +22,7 @@ from toolog.instrumentation.kinds import (
     root_package,
     why_no_tools,
 )
-from toolog.instrumentation.patch import Grant, spot_at
+from toolog.instrumentation.spots import Grant, spot_at
 from toolog.instrumentation.stacks import ABSENT, put
 
 

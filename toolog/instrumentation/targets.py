@@ -11,16 +11,10 @@ from typing import Any, NamedTuple
 from toolog.errors import ConfigError, nearest
 from toolog.instrumentation import frameworks
 from toolog.instrumentation.choice import Choice
-from toolog.instrumentation.discover import (
-    Found,
-    ToolClass,
-    find_function,
-    find_in_class,
-    find_in_instance,
-    find_in_module,
-    find_method,
-)
+from toolog.instrumentation.class_tools import find_in_class, find_in_instance
+from toolog.instrumentation.found import Found, ToolClass
 from toolog.instrumentation.frameworks.table import Adapter
+from toolog.instrumentation.function_tools import find_function, find_method
 from toolog.instrumentation.imports import can_be_found
 from toolog.instrumentation.kinds import (
     class_vars,
@@ -33,6 +27,7 @@ from toolog.instrumentation.kinds import (
     root_package,
     unwrap,
 )
+from toolog.instrumentation.module_tools import find_in_module
 from toolog.instrumentation.proxy import BoundToolWrapper, wrapper_in
 
 ACCEPTED = (

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolog.spool import Frame
-from toolog.spool.segment import SegmentName, host_name, stamp
+from toolog.spool.naming import SegmentName, host_name, stamp
 
 PATIENCE = 1.0
 """Seconds that records in memory wait at most for a full batch: they are lost with the process, and newer

@@ -30,15 +30,16 @@ from urllib.parse import unquote
 import orjson
 
 from toolog.context import HOLD_TAG
+from toolog.descriptors import sync_path
 from toolog.errors import ConfigError, nearest
 from toolog.levels import NAMES
 from toolog.ownership import hand_over
 from toolog.pipeline.dead_letters import open_box
 from toolog.sinks.base import JSON, MSGPACK
-from toolog.spool import SegmentName, Spool, frame, segment
+from toolog.spool import SegmentName, Spool, frame, naming, segment
 from toolog.spool.browse import frames_of
-from toolog.spool.cursor import Mark
 from toolog.spool.directory import DEAD_LETTERS, dead_letters_of
+from toolog.spool.tracks import Mark
 
 _SUFFIX = ".jsonl"
 _SAFETY = 4096
@@ -147,8 +148,8 @@ def settle(directory: Path) -> None:
         return
     segment.sweep(folder)
     for name in segment.listing(folder):
-        to, waiting = segment.addressee(name), folder / (name + segment.SUFFIX)
-        boxes = [box for box in folder.glob(f"*{_SUFFIX}") if segment.address(unquote(box.stem)) == to]
+        to, waiting = naming.addressee(name), folder / (name + segment.SUFFIX)
+        boxes = [box for box in folder.glob(f"*{_SUFFIX}") if naming.address(unquote(box.stem)) == to]
         if not boxes:  # somebody deleted the letters
             _publish(waiting, directory)
         for box in boxes:
@@ -226,38 +227,30 @@ def _replace(box: Path, content: bytes) -> None:
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
-    _sync_folder(box.parent)
+    sync_path(box.parent)
 
 
 def _write_segment(folder: Path, sink: str, frames: list[tuple[int, int, bytes]]) -> Path:
     """Write frames into a segment for one sink that no shipper sees yet; return its path."""
     name = SegmentName(
-        segment.stamp(time.time_ns()),
-        segment.host_name(),
+        naming.stamp(time.time_ns()),
+        naming.host_name(),
         os.getpid(),
         secrets.token_hex(6),
         1,
-        segment.address(sink),
+        naming.address(sink),
     )
     salt = frame.salt_of(str(name))
     parts = [frame.build(salt, seq, *facts) for seq, facts in enumerate(frames, 1)]
     created = segment.create(folder, name, b"".join(parts))
     os.fsync(created.fd)
-    _sync_folder(folder)
+    sync_path(folder)
     return created.path
 
 
 def _publish(waiting: Path, directory: Path) -> None:
     os.rename(waiting, directory / waiting.name)
-    _sync_folder(directory)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync_path(directory)
 
 
 # -- one letter

@@ -1,22 +1,11 @@
-"""One thread for each sink: reads the spool by a cursor of its own, writes batches, tries again, gives up on
-nothing but what the sink refuses.
+"""One thread for each sink: reads the spool by a cursor of its own, and writes batches to the sink.
 
-The cursor moves only when all of a batch is settled: stored, or in the dead letters. What a sink cannot take
-now is tried again for as long as it takes; the spool's bound decides what is lost, not a number of tries. The
-pause between tries doubles up to ``max_backoff`` with jitter (see ``breaker``). That is ten lines here and no
-library, because the pause must end at once when somebody flushes, when the process forks and when it ends.
+The cursor moves only when all of a batch is settled: stored, or in the dead letters (see `sender`). Those are
+written when the whole batch is settled, just before the cursor moves: a batch that comes again makes no
+second letter, also where somebody died in between.
 
-While the breaker is open, only a small batch is sent as a probe after each pause, so that a sink that comes
-back is not met with everything at once. (Not to a sink that plans: the bounds of what it makes are fixed, and
-saved before its first try.) A call into the sink that does not return within its ``timeout`` is noticed by
-whoever calls ``check``: nobody can end it, but nobody waits for it either.
-
-A sink that breaks on a record (any error but SinkUnavailable) gets the batch in halves until the record
-stands alone; that one goes to the dead letters. Those are written when the whole batch is settled, just
-before the cursor moves: a batch that comes again makes no second letter, also where somebody died in between.
-
-Whatever else breaks, in the sink or here, costs no record: the runner returns to its cursor and begins anew
-with the sink, as after a restart.
+Whatever breaks, in the sink or here, costs no record: the runner returns to its cursor and begins anew with
+the sink, as after a restart.
 """
 
 from __future__ import annotations
@@ -28,44 +17,29 @@ from typing import Any
 
 from toolog.breath import breathe
 from toolog.counters import contain, count
-from toolog.errors import SinkRejected, SinkUnavailable
 from toolog.pipeline import progress
-from toolog.pipeline.answers import read_answer, words_of
 from toolog.pipeline.batch import Batch, portions
-from toolog.pipeline.breaker import PROBE, Breaker
 from toolog.pipeline.clock import Clock
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.gather import POLL, gather
 from toolog.pipeline.losses import Losses
+from toolog.pipeline.sender import Recalled, Sender, Stopped
 from toolog.pipeline.source import Source
-from toolog.pipeline.thread import Loop
-from toolog.pipeline.watch import Watch
 from toolog.retention import Policies
-from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
+from toolog.sinks.base import Delivery, Sink
 from toolog.spool import Frame
 
-_HURRIED_PAUSE = 0.2
 _NO_FRAME = Frame("", -1, -1, -1, 0, 0, 0, 0, b"")  # acknowledges nothing: only the state is saved
-_ALONE_TRIES = 3
-"""How often a record that the sink breaks on is tried alone before it is a dead letter."""
 
 
-class Stopped(Exception):
-    """The runner was told to stop while it had something in hand; that stays in the spool."""
-
-
-class Recalled(Exception):
-    """Some of what the runner has in hand may be given up in the spool: it begins again at its cursor."""
-
-
-class SinkRunner(Loop):
+class SinkRunner(Sender):
     """Ships to one sink, or on that track into it that the records of one ``policy`` take.
 
     ``make`` gives the sink (a new one after a fork), ``sources`` are read in turn, ``delivery`` holds its
     batch limits and longest pause; ``purge`` is called every ``purge_every`` seconds, when there is nothing
     to ship and at the latest after twice that time, on this thread, because it uses the sink's own
-    connection. A batch waits no longer for more once
-    ``most_in_hand`` bytes of the disk cannot be freed because of it.
+    connection. A batch waits no longer for more once ``most_in_hand`` bytes of the disk cannot be freed
+    because of it.
     """
 
     def __init__(
@@ -83,14 +57,9 @@ class SinkRunner(Loop):
         most_in_hand: float = math.inf,
         policy: str = "",
     ) -> None:
-        super().__init__(f"toolog-{name}-{policy}" if policy else f"toolog-{name}")
-        self.sink_name = name
-        self.policy = policy
-        self.hurry = False  # somebody flushes: no waiting for a full batch, short pauses
-        self.recalled = False
+        super().__init__(name, policy, delivery)
         self.renewed = False  # the cursor was read again: the sink must begin anew with it
         self.batch: Batch | None = None  # in hand: not acknowledged, nor given back
-        self.breaker = Breaker(name, delivery.max_backoff, policy)
         self._make = make
         self._delivery = delivery
         self._policies = policies
@@ -104,19 +73,6 @@ class SinkRunner(Loop):
         self._purge_due = 0.0
         self._clock = Clock()
         self._purge_latest = time.monotonic() + purge_every
-        self._sink: Sink | None = None
-        self._is_done: Callable[[], bool] = lambda: False
-        self._watch = Watch(self.breaker, delivery.timeout)
-
-    @property
-    def breaker_open(self) -> bool:
-        """Whether the sink failed so often in a row that only probes are sent, or does not return."""
-        return self.breaker.is_open
-
-    @property
-    def in_sink(self) -> bool:
-        """Whether the thread is where a fork should not happen, and where somebody may still wait for it."""
-        return self.busy and self.alive and not self.breaker.hung
 
     @property
     def pinned(self) -> Batch | None:
@@ -126,11 +82,6 @@ class SinkRunner(Loop):
         """
         batch = self.batch
         return batch if batch is not None and (self.busy or batch.settled) else None
-
-    def check(self) -> None:
-        """Notice a call into the sink that has been running for too long; counted and told once for each."""
-        if self.alive:
-            self._watch.check()
 
     # -- the loop
 
@@ -296,91 +247,6 @@ class SinkRunner(Loop):
             if state is not None:
                 spool.ack(_NO_FRAME, state)
 
-    def _send_next(self, batch: Batch) -> None:
-        assert self._sink is not None
-        pace: Pace | None = getattr(self._sink, "pace", None)
-        if pace is not None:
-            self._wait_for(pace)
-        if self.stopping or self._is_done():
-            raise Stopped
-        part = batch.open[0]
-        most = max(1, (None if pace is None else pace.take) or len(part))  # a pace may be anybody's
-        if self.breaker.is_open:
-            if not hasattr(self._sink, "plan"):
-                most = min(most, PROBE)
-            self.breaker.probing = True
-        if len(part) > most:
-            batch.open[0:1] = [part[:most], part[most:]]
-            part = batch.open[0]
-        self.enter()
-        if self.recalled:
-            self.leave()
-            raise Recalled
-        again = batch.send(part)
-        if again:
-            count("retries", sink=self.sink_name)
-        began = self._watch.begin("write")
-        try:
-            records = [batch.records[index] for index in part]
-            self._plan(records)
-            answer = read_answer(self._sink.write(records), records)
-            breathe()
-        except SinkUnavailable as error:
-            self._watch.end()
-            self.breaker.failed("unavailable", error)
-            self.leave()
-            self._pause()
-        except SinkRejected as error:
-            self.breaker.answered()
-            self._isolate(batch, part, words_of(error), "rejected", tries=1)
-        except Exception as error:  # the sink broke: on one of these records, most likely
-            contain("sink", error)
-            reason = f"{type(error).__name__}: {words_of(error)}"
-            self._isolate(batch, part, reason, "failed", tries=_ALONE_TRIES)
-        else:
-            self._watch.end()
-            progress.note_write(self.sink_name, time.monotonic() - began)
-            self._settle(batch, part, answer, again)
-        finally:
-            self._watch.end()
-            self.leave()
-
-    def _wait_for(self, pace: Pace) -> None:
-        """Wait as long as the sink wants to be left alone."""
-        while not self.stopping and (rest := pace.wait()) > 0:
-            if self._is_done():
-                raise Stopped
-            self.idle(min(rest, _HURRIED_PAUSE))
-
-    def _plan(self, records: list[SinkRecord]) -> None:
-        """Let a sink that plans decide what it will make, and save that. Raises SinkUnavailable."""
-        plan = getattr(self._sink, "plan", None)
-        if plan is None or not plan(records):
-            return
-        if not self._sources[0].ack(_NO_FRAME, self._state()):
-            self.recalled = True  # perhaps another process ships by now: begin again at the cursor
-            raise SinkUnavailable(
-                "what is about to be stored cannot be noted in the spool: its disk is full or read-only",
-                tells=True,
-            )
-
-    def _settle(self, batch: Batch, part: list[int], answer: Answer, again: int) -> None:
-        retry = batch.take_answer(part, answer)
-        again = max(again, answer.again)
-        if again:
-            count("delivered_again", again, sink=self.sink_name)
-        if len(retry) < len(part):  # a sink that asks for all of them again has not answered yet
-            self.breaker.answered()
-        if retry:
-            self.breaker.failed("retry", why=words_of(answer.reason))
-            self.leave()
-            self._pause()
-
-    def _isolate(self, batch: Batch, part: list[int], reason: str, status: str, *, tries: int) -> None:
-        if batch.isolate(part, reason, status, tries):
-            self.leave()
-            self._pause(short=True)
-
     def _bury(self, batch: Batch, number: int, *, once: bool) -> None:
         """Write the dead letters among the first so many records of a batch; what cannot be kept is lost.
 
@@ -398,28 +264,15 @@ class SinkRunner(Loop):
             if lost:
                 self._losses.note("dead_letters", record.level, lost, self.sink_name)
 
+    def _save_state(self) -> bool:
+        return self._sources[0].ack(_NO_FRAME, self._state())
+
     def _state(self) -> dict[str, Any] | None:
         given = getattr(self._sink, "cursor_state", None)
         if given is None:
             return None
         state: dict[str, Any] | None = given()
         return state
-
-    # -- trouble
-
-    def _pause(self, *, short: bool = False) -> None:
-        """Wait before the next try; no longer than a moment while somebody flushes, unless the sink asked us
-        to.
-        """
-        until = time.monotonic() + self.breaker.pause(short=short)
-        hurried = self.breaker.failed_at + max(_HURRIED_PAUSE, self.breaker.asked_for)
-        while not self.stopping and not self._is_done():
-            rest = until - time.monotonic()
-            if self.hurry:
-                rest = min(rest, hurried - time.monotonic())
-            if rest <= 0:
-                return
-            self.idle(min(rest, _HURRIED_PAUSE))
 
     def _purge_now(self) -> None:
         now = time.monotonic()

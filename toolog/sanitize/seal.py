@@ -12,9 +12,10 @@ from typing import Any
 import ormsgpack
 
 from toolog.breath import breathe, breathing
-from toolog.call import _COUNTS, Names
+from toolog.call import _COUNTS
 from toolog.context import HOLD_TAG
 from toolog.counters import contain
+from toolog.process import Names
 from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import Sanitizer, default, inuse
 from toolog.sanitize.policy import Policy

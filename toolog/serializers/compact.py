@@ -1,7 +1,14 @@
 """The short form in which the commonest records lie in the spool, and leave it as MessagePack.
 
-`toolog.record` makes it, and the document from it: half as many bytes, made in a third of the time, where the
-caller waits for it.
+`toolog.record` makes it: half as many bytes, made in a third of the time, where the caller waits for it. It
+begins with `record.SHORT`, 60 bytes, little-endian: the time in nanoseconds of the Unix epoch, the duration
+in nanoseconds, the number that the span id is made of, 16 digits by which the record's id begins, 8 digits of
+the trace, and the lengths of three parts. Then come those parts, and the content to the end:
+
+    head      the document's own beginning: the map's head, and the pairs that all successes of the tool share
+    lineage   nothing for a root, whose trace is made of its span; else the trace, ``parent_id`` and ``depth``
+    process   the value of ``process``, with ``instance_id`` behind it where there is one
+    content   the pairs ``input``, ``output`` and so on
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The table of all parameters: name, kind, default, environment variable, and one sentence for each.
 
-Everything about a parameter stands here once: ``settings.resolve`` reads it to find and check values, and
-``settings.reference`` writes docs/reference/configuration.md from it. Names with a dot are keys of a nested
-table (``queue.max_records`` is ``{"queue": {"max_records": ...}}``).
+Everything about a parameter stands here once: ``settings.resolve`` reads it to find values,
+``settings.checks`` to check them, and ``settings.reference`` writes docs/reference/configuration.md from it.
+Names with a dot are keys of a nested table (``queue.max_records`` is ``{"queue": {"max_records": ...}}``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Parameter:
     """One parameter.
 
     ``section`` is handler, capture, profile, run or sink; ``kind`` names the check (see
-    ``settings.resolve``); ``env`` is its environment variable or empty; ``choices`` are the values of a
+    ``settings.checks``); ``env`` is its environment variable or empty; ``choices`` are the values of a
     choice or the keys of a table; ``least`` is the smallest number that makes sense; ``optional`` allows
     None.
     """

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolog import counters
+from toolog.all_pipelines import counted
 from toolog.errors import ConfigError, SpoolError, ToologError
-from toolog.handler import counted
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.bell import Bell
 from toolog.shipper.census import Census

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from toolog.configuration import pipeline_options
 from toolog.errors import ConfigError
-from toolog.handler import pipeline_options
 from toolog.pipeline import Options
 from toolog.profiles import handler_options
 from toolog.settings.files import read_config

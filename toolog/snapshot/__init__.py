@@ -25,7 +25,8 @@ from toolog.snapshot import state
 from toolog.snapshot import stdlib as _stdlib
 from toolog.snapshot.cut import fit
 from toolog.snapshot.modest import is_doubtful, is_modest
-from toolog.snapshot.walk import MAX_KEY, MAX_NESTING, MAX_NODES, Limits, Walk
+from toolog.snapshot.texts import MAX_KEY
+from toolog.snapshot.walk import MAX_NESTING, MAX_NODES, Limits, Walk
 
 __all__ = ["Limits", "pack", "pack_cut", "plain"]
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import ormsgpack
 
-from toolog.snapshot.walk import LEAF, MORE, Walk, free_key, shorten
+from toolog.snapshot.texts import MORE, free_key, shorten
+from toolog.snapshot.walk import LEAF, Walk
 
 MARK = 32  # room for the mark behind a shortened text
 SHORTEST = LEAF - MARK - 1  # bytes that a shortened text keeps at least

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 from toolog.snapshot import shapes
 from toolog.snapshot.shapes import ListShape, MapShape, Text
 from toolog.snapshot.state import type_name
+from toolog.snapshot.texts import MAX_KEY, MORE, are_plain, clean, free_key, is_plain_key, shorten
 
 CYCLE = "[CYCLE]"
 TRUNCATED = "[TRUNCATED]"
-MORE = "..."
-MAX_KEY = 1024  # characters of one key
 MAX_NESTING = 200  # containers in each other at most: JSON writers and readers give up at 254
 MAX_NODES = 10_000  # values in one snapshot
 MAX_NOTES = 50  # cut places that are named one by one
@@ -189,7 +188,7 @@ class Walk:
             return None
         columns = list(row)
         if columns != self._columns:
-            if not _are_plain(columns):
+            if not are_plain(columns):
                 return None
             self._columns = columns
         self.nodes -= len(row)
@@ -200,7 +199,7 @@ class Walk:
     def _keys(self, items: list[tuple[Any, Any]]) -> list[tuple[str, Any]]:
         """Give each pair a text as key: as they are when all are plain, told apart by type when they
         clash."""
-        if _are_plain([key for key, _ in items]):
+        if are_plain([key for key, _ in items]):
             return items
         taken = {key for key, _ in items if type(key) is str and is_plain_key(key)}
         placed: set[str] = set()  # of those, the ones that have their place
@@ -297,57 +296,3 @@ def path_of(link: Link | None, key: Any) -> str:
         return ""
     own = f"[{key}]" if type(key) is int else f".{key}"
     return path_of(link[2], link[1]) + own
-
-
-def free_key(text: str, taken: Any, numbers: dict[str, int] | None = None) -> str:
-    """Return the text, numbered if it is taken; ``numbers`` remembers how far each text was counted."""
-    if text not in taken:
-        return text
-    number = 2 if numbers is None else numbers.get(text, 2)
-    while f"{text} {number}" in taken:
-        number += 1
-    if numbers is not None:
-        numbers[text] = number + 1
-    return f"{text} {number}"
-
-
-def _are_plain(names: list[Any]) -> bool:
-    """Whether all keys are short texts in ASCII, each another one (the columns of a table may repeat)."""
-    for name in names:
-        if type(name) is not str:
-            return False
-    joined = "".join(names)
-    return len(joined) <= MAX_KEY and joined.isascii() and len(set(names)) == len(names)
-
-
-def is_plain_key(key: str) -> bool:
-    """Whether a string can be a key as it is: short enough, and valid UTF-8."""
-    if len(key) > MAX_KEY:
-        return False
-    return key.isascii() or clean(key) is key
-
-
-def clean(text: str) -> str:
-    """Return the text itself if it is valid UTF-8, else with lone surrogates as their backslash escapes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode()
-    return text
-
-
-def shorten(text: str, room: int, size: int) -> str:
-    """Return the text cut to ``room`` bytes of UTF-8, at a blank if one is near, and how much is missing.
-
-    Cutting at a blank keeps words whole: half a secret is not recognized by what masks secrets.
-    """
-    head = text[:room]
-    if not head.isascii():
-        head = head.encode()[:room].decode("utf-8", "ignore")
-    if len(head) < len(text):
-        start = max(0, len(head) - 256)
-        blank = max(head.rfind(" ", start), head.rfind("\n", start))
-        if blank > 0:
-            head = head[: blank + 1]
-    missing = size - (len(head) if head.isascii() else len(head.encode()))
-    return f"{head}...[{max(missing, 1):,} more]"

@@ -43,10 +43,12 @@ Frame
     12     4    length        of the payload in bytes, at most 67,108,864
     16     8    seq           the writer's serial number, from 1 on over all its segments; may have gaps
     24     2    level         the record's level number (logging's: 10 DEBUG ... 50 CRITICAL)
-    26     1    serializer    how the payload was made: 0 JSON, 1 MessagePack
+    26     1    serializer    how the payload was made: 0 JSON, 1 MessagePack, 255 the short form
     27     1    flags         bit 0: the header of a segment; other bits are 0, and are ignored
     28     any  payload
     ====== ==== ============= ==========================================================================
+
+    The short form is MessagePack with less in it: see ``toolog.serializers.compact``.
 
     ``salt`` is the CRC of the segment's name (ASCII, without ``.seg``). It keeps a frame of another segment,
     which was copied into a record or left on the disk by a deleted file, from being taken for one of this
@@ -75,32 +77,31 @@ Writing
 
 What holds
     - A record is *accepted* when ``append`` returns. It survives the death of the process in any way; with
-    ``sync``,
-      of the machine. What raised is not accepted.
+      ``sync``, of the machine. What raised is not accepted.
     - A frame is delivered at least once to each sink; after a crash, those again that were not acknowledged.
     - A cursor moves only by ``ack``. If it is missing or damaged, everything is delivered again; nothing is
-    skipped.
+      skipped.
     - A segment is deleted when each sink has acknowledged all of it and nobody can write to it, and not
-    before.
+      before.
     - Whatever lies in the directory, reading starts, and damage costs the damaged frames.
     - ``max_size`` bounds the bytes of all segments together. A writer that reaches it raises SpoolFull and
-    never
-      deletes; each process looks at the directory from time to time, so several at once may go beyond it by
-      64 KiB for each. ``Spool.drop_oldest`` makes room by giving up the lowest levels first, and says what it
-      gave up.
+      never deletes; each process looks at the directory from time to time, so several at once may go beyond
+      it by 64 KiB for each. ``Spool.drop_oldest`` makes room by giving up the lowest levels first, and says
+      what it gave up.
 """
 
 from __future__ import annotations
 
 from toolog.spool.browse import iter_frames, pending
-from toolog.spool.cursor import Cursor, Mark, Track, open_tracks
+from toolog.spool.cursor import Cursor, open_tracks
 from toolog.spool.directory import SegmentInfo, Spool
 from toolog.spool.frame import Frame
 from toolog.spool.locks import ShipperLock
+from toolog.spool.naming import SegmentName, addressee
 from toolog.spool.overflow import GivenUp, successors
 from toolog.spool.reader import SpoolReader
 from toolog.spool.room import ask_for_room, room_asked_for
-from toolog.spool.segment import SegmentName, addressee
+from toolog.spool.tracks import Mark, Track
 from toolog.spool.writer import SpoolWriter
 
 __all__ = [

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from toolog.spool import segment
 from toolog.spool.browse import fits, walk
-from toolog.spool.cursor import Mark
 from toolog.spool.frame import CHUNK, count_whole, salt_of
+from toolog.spool.tracks import Mark
 
 _Keep = Callable[[int], bool] | None
 

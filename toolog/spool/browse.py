@@ -9,9 +9,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from toolog.spool import segment
-from toolog.spool.cursor import Cursor, Mark, open_tracks
+from toolog.spool import naming, segment
+from toolog.spool.cursor import Cursor, open_tracks
 from toolog.spool.frame import CHUNK, MARK, Frame, salt_of, scan
+from toolog.spool.tracks import Mark
 
 
 def fits(fd: int, mark: Mark, size: int) -> bool:
@@ -125,7 +126,7 @@ def pending(directory: str | os.PathLike[str], cursor_name: str) -> Iterator[Fra
     Takes no lock and changes nothing.
     """
     for name in segment.listing(Path(directory)):
-        if not segment.is_foreign(name, cursor_name):
+        if not naming.is_foreign(name, cursor_name):
             yield from frames_left(Path(directory), name, open_tracks(directory, cursor_name))
 
 

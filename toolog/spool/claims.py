@@ -15,10 +15,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from toolog.errors import SpoolError
-from toolog.spool import segment
+from toolog.spool import naming, segment
 from toolog.spool.browse import frames_left
-from toolog.spool.cursor import Cursor, Mark, open_tracks, path_of, sinks_with_files
+from toolog.spool.cursor import Cursor, open_tracks, path_of, sinks_with_files
 from toolog.spool.reader import SpoolReader
+from toolog.spool.tracks import Mark
 
 
 class Claim(SpoolReader):
@@ -36,8 +37,8 @@ class Claim(SpoolReader):
 
     def concerns(self, name: str) -> bool:
         """Tell whether a segment was there when the sink went, or is addressed to it."""
-        if segment.addressee(name):
-            return not segment.is_foreign(name, self.cursor.sink)
+        if naming.addressee(name):
+            return not naming.is_foreign(name, self.cursor.sink)
         return name in (self.cursor.left or ())
 
     def carry_over(self, old: str, new: str, mark: Mark | None) -> None:
@@ -74,8 +75,8 @@ def read_claims(directory: Path, served: Collection[str]) -> list[Claim]:
         if tracks[0].left is None:
             tracks[0].left = [name for name in _listing(directory) if _holds(directory, tracks, name)]
         found += [Claim(directory, track) for track in tracks]
-    addresses = {segment.address(sink) for sink in (*served, *(claim.sink for claim in found))}
-    for address in {segment.addressee(name) for name in _listing(directory)} - addresses - {""}:
+    addresses = {naming.address(sink) for sink in (*served, *(claim.sink for claim in found))}
+    for address in {naming.addressee(name) for name in _listing(directory)} - addresses - {""}:
         cursor = Cursor(directory, unquote(address))  # dead letters, sent again to a sink that never was
         cursor.left = []
         found.append(Claim(directory, cursor))
@@ -118,14 +119,14 @@ def forget(directory: Path, sink: str, served: Collection[str], *, is_shipper: b
     number = sum([claim.pending() for claim in given_up])
     path.unlink(missing_ok=True)
     for name in _listing(directory):
-        if segment.addressee(name) == segment.address(sink):
+        if naming.addressee(name) == naming.address(sink):
             os.unlink(directory / (name + segment.SUFFIX))
     return number
 
 
 def _holds(directory: Path, tracks: Sequence[Cursor], name: str) -> bool:
     """Tell whether a segment holds anything that the sink did not acknowledge on one of these tracks."""
-    if segment.is_foreign(name, tracks[0].sink):
+    if naming.is_foreign(name, tracks[0].sink):
         return False
     return next(frames_left(directory, name, tracks), None) is not None
 

@@ -21,42 +21,15 @@ import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote
 
 from toolog.spool.cursor_file import LineFile, newest_line, reserve_file
-from toolog.spool.segment import FOREIGN, is_foreign
+from toolog.spool.naming import FOREIGN, is_foreign
+from toolog.spool.tracks import WHOLE, Marks, Track, marks_of, ranges, tracks_in
 
 FOLDER = "cursors"
 SUFFIX = ".cursor"
-
-
-class Mark(NamedTuple):
-    """How far a segment is acknowledged.
-
-    ``end``: every byte before it is done with; ``offset`` and ``crc``: place and checksum of the last
-    acknowledged frame, by which a reader recognizes that the segment is still the one it was (``offset`` is
-    -1 when there is none).
-    """
-
-    end: int
-    offset: int = -1
-    crc: int = 0
-
-
-class Track(NamedTuple):
-    """One of the ways into a sink that is served on several: that of the records of one policy, whose lowest
-    level number is ``levelno``.
-    """
-
-    policy: str
-    levelno: int
-
-
-WHOLE = Track("", 0)
-"""The one track of a sink that is not divided: it has all levels."""
-
-_Marks = dict[str, Mark]
 
 
 class Cursor:
@@ -77,8 +50,8 @@ class Cursor:
         file: _File | None = None,
     ) -> None:
         self.track = track
-        self.marks: _Marks = {}
-        self.saved: _Marks = {}
+        self.marks: Marks = {}
+        self.saved: Marks = {}
         self._levels = (-math.inf, math.inf)
         self._file = file or _File(path or path_of(Path(directory), sink), sink)
         if file is None:
@@ -170,10 +143,10 @@ class _File:
         """Let ``cursors`` say what stands in the file (its ``content``), however that is divided."""
         if content is None:
             content = newest_line(self.lines.path) or {}
-        there: dict[Track, _Marks] = {}
+        there: dict[Track, Marks] = {}
         state = left = None
         try:
-            there = _tracks_in(content)
+            there = tracks_in(content)
             state, left = content["state"], content.get("left")
         except (ValueError, TypeError, KeyError, AttributeError):
             there = {}
@@ -182,10 +155,10 @@ class _File:
             self.state = state if isinstance(state, dict) else None
             self.left = [str(name) for name in left] if isinstance(left, list) else None
             self.cursors = cursors
-            ranges = _ranges([cursor.track for cursor in cursors])
-            for cursor, levels in zip(cursors, ranges, strict=True):
+            levels_of = ranges([cursor.track for cursor in cursors])
+            for cursor, levels in zip(cursors, levels_of, strict=True):
                 cursor._levels = levels
-                cursor.marks = _marks_of(levels, there)
+                cursor.marks = marks_of(levels, there)
                 cursor.saved = dict(cursor.marks)
 
     def save(self, one: Cursor, *, sync: bool) -> bool:
@@ -225,7 +198,7 @@ def open_tracks(
     content = newest_line(file.lines.path) or {}
     if tracks is None:
         try:
-            tracks = list(_tracks_in(content))
+            tracks = list(tracks_in(content))
         except (ValueError, TypeError, KeyError, AttributeError):
             tracks = []
     if len(tracks) < 2:
@@ -234,43 +207,6 @@ def open_tracks(
     cursors = [Cursor(directory, sink, track=track, file=file) for track in ordered]
     file.load(cursors, content)
     return cursors
-
-
-def _tracks_in(content: Mapping[str, Any]) -> dict[Track, _Marks]:
-    """Return the tracks that a line tells of, by level. Raises ValueError and the like for nonsense."""
-    tables = content.get("tracks")
-    if not tables:
-        return {WHOLE: _marks_in(content["marks"])}
-    found = {Track(str(one["policy"]), int(one["from"])): _marks_in(one["marks"]) for one in tables}
-    return dict(sorted(found.items(), key=lambda item: item[0].levelno))
-
-
-def _marks_in(table: Mapping[str, Any]) -> _Marks:
-    return {str(name): Mark(*map(int, mark)) for name, mark in table.items()}
-
-
-def _ranges(tracks: Sequence[Track]) -> list[tuple[float, float]]:
-    """Return which levels each track has: together all, each one once."""
-    lows = [-math.inf, *(float(track.levelno) for track in tracks[1:])]
-    return list(zip(lows, [*lows[1:], math.inf], strict=True))
-
-
-def _marks_of(levels: tuple[float, float], there: Mapping[Track, _Marks]) -> _Marks:
-    """Return how far all those tracks are that have any of these levels."""
-    if not there:
-        return {}
-    low, high = levels
-    having = [
-        marks
-        for (begin, end), marks in zip(_ranges(list(there)), there.values(), strict=True)
-        if begin < high and low < end
-    ]
-    first, *others = having  # all levels are somebody's
-    return {
-        name: min([mark, *(marks[name] for marks in others)])
-        for name, mark in first.items()
-        if all(name in marks for marks in others)
-    }
 
 
 def path_of(directory: Path, sink: str) -> Path:

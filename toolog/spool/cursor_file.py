@@ -14,6 +14,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from toolog.descriptors import sync_path
 from toolog.ownership import hand_over
 
 _TITLE = b"toolog-cursor 1 "
@@ -58,7 +59,7 @@ class LineFile:
             if size > max(_COMPACT_AT, 8 * len(line), 2 * self._room):
                 self._compact(line, sync)
             elif sync and size == len(line):
-                _sync_folder(self.path.parent)
+                sync_path(self.path.parent)
         except OSError as error:
             return error.errno in (errno.ENOSPC, errno.EDQUOT) and self._overwrite(line, sync)
         return True
@@ -72,7 +73,7 @@ class LineFile:
             _write(fresh, line.rjust(self._room, b"\n"), os.O_CREAT | os.O_TRUNC, sync)
             os.rename(fresh, self.path)
             if sync:
-                _sync_folder(self.path.parent)
+                sync_path(self.path.parent)
         except OSError:
             try:
                 os.unlink(fresh)
@@ -150,13 +151,5 @@ def _write(path: Path, data: bytes, flags: int, sync: bool) -> int:
         if sync:
             os.fsync(fd)
         return os.lseek(fd, 0, os.SEEK_CUR)
-    finally:
-        os.close(fd)
-
-
-def _sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
     finally:
         os.close(fd)

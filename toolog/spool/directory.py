@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from toolog.ownership import hand_over
-from toolog.spool import segment
+from toolog.spool import naming, segment
 from toolog.spool.cursor import Cursor, load_all, reserve
 from toolog.spool.locks import ShipperLock
 from toolog.spool.overflow import GivenUp, make_room, mend
@@ -43,7 +43,7 @@ class SegmentInfo:
     path: Path
     size: int
     live: bool
-    facts: segment.SegmentName
+    facts: naming.SegmentName
 
 
 class Spool:
@@ -104,7 +104,7 @@ class Spool:
         """Return all segments in reading order. A segment that cannot be opened counts as live."""
         found = []
         for name, size in self._listing().items():
-            facts = segment.SegmentName.parse(name)
+            facts = naming.SegmentName.parse(name)
             path = self.directory / (name + segment.SUFFIX)
             found.append(SegmentInfo(name, path, size, not segment.final_size(path)[0], facts))
         return found
@@ -130,7 +130,7 @@ class Spool:
             return 0
         gone = 0
         for name, size in self._listing().items():
-            if not size <= min([one.passed(name) for one in needed]) < segment.FOREIGN:
+            if not size <= min([one.passed(name) for one in needed]) < naming.FOREIGN:
                 continue
             path = self.directory / (name + segment.SUFFIX)
             # Complete first, then the size: nothing can have come behind what was acknowledged.

@@ -20,11 +20,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolog.spool import segment
+from toolog.spool import naming, segment
 from toolog.spool.browse import frames_of
-from toolog.spool.cursor import Mark
 from toolog.spool.frame import Frame, build, salt_of
 from toolog.spool.reader import SpoolReader
+from toolog.spool.tracks import Mark
 
 _UNSERVED = 1 << 20
 """What puts a frame that only sinks without a shipper wait for below every level."""
@@ -79,7 +79,7 @@ def make_room(
             for name in segment.listing(directory)
             if name not in spare
             and segment.final_size(directory / (name + segment.SUFFIX))[0]
-            and any(reader.passed(name) < segment.FOREIGN for reader in readers)
+            and any(reader.passed(name) < naming.FOREIGN for reader in readers)
         ]
         for stock in _plan(stocks, need, below):
             _carry_out(directory, stock, readers, served, done)
@@ -175,7 +175,7 @@ def _carry_over(
     directory: Path, old: str, kept: Sequence[Frame], readers: Sequence[SpoolReader]
 ) -> tuple[segment.Segment, int]:
     """Write frames to a new segment that is read in the old one's place; return it and its size."""
-    name = replace(segment.SegmentName.parse(old), random=secrets.token_hex(6))
+    name = replace(naming.SegmentName.parse(old), random=secrets.token_hex(6))
     text = str(name)
     salt = salt_of(text)
     parts: list[bytes] = []
@@ -196,12 +196,12 @@ def _carry_over(
 
 def successors(directory: Path, name: str) -> dict[str, int]:
     """Return the segments, and their sizes, to which the records of one that is gone were carried over."""
-    mine = segment.origin(name)
+    mine = naming.origin(name)
     try:
         listed = segment.listing(directory)
     except OSError:
         return {}
-    return {other: size for other, size in listed.items() if other != name and segment.origin(other) == mine}
+    return {other: size for other, size in listed.items() if other != name and naming.origin(other) == mine}
 
 
 def mend(directory: Path) -> int:
@@ -216,7 +216,7 @@ def mend(directory: Path) -> int:
     except OSError:
         return 0
     for name in listed:
-        by_origin.setdefault(segment.origin(name), []).append(name)
+        by_origin.setdefault(naming.origin(name), []).append(name)
     for names in by_origin.values():
         for name in names:
             if any(_is_copy(directory, name, other) for other in names if other != name):

@@ -21,19 +21,16 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolog.descriptors import sync_path
 from toolog.errors import SpoolError, SpoolFull
-from toolog.spool import forks, segment
+from toolog.spool import forks, naming, segment
+from toolog.spool.allowance import Allowance
 from toolog.spool.frame import HEAD_SIZE, MARK, MAX_PAYLOAD, build, pack_facts, pack_head
 from toolog.spool.segment import Segment
 
 MAX_SIZE = 1 << 30
 SEGMENT_SIZE = 16 << 20
 
-_CHECK_EVERY = 256 * 1024  # bytes between two looks at whether the file is still in its directory
-_SMALLEST_SEGMENT = 64 * 1024
-_SMALLEST_SHARE = 64 * 1024  # bytes that a writer takes of the directory's room before it looks again
-_LARGEST_SHARE = 4 << 20
-_SETTLED_NS = 100_000_000  # a directory's times are trusted when they are this much older than the look at it
 _INTACT = frozenset({errno.ENOSPC, errno.EDQUOT})  # the kernel wrote nothing, the segment is as it was
 _HEADER_ROOM = 384  # bytes that a new segment needs before its first record
 
@@ -66,11 +63,7 @@ class SpoolWriter:
         self._holder = 0
         self._stamp_ns = 0
         self._pid = os.getpid()
-        self._free = 0  # bytes under the directory's bound, when it was last looked at
-        self._room = 0  # what this writer may use of them before it looks again
-        self._bound = min(_SMALLEST_SEGMENT, self.segment_size)
-        self._looked_ns = 0
-        self._dir_mtime_ns = -1
+        self._allowance = Allowance(self.directory, self.max_size, self.segment_size)
         self._created = self._created_on_disk = 0
         # Segments that were left and perhaps not synced: the path, and the object while a writer may be
         # inside it.
@@ -129,9 +122,10 @@ class SpoolWriter:
         """Append up to ``most`` records from ``first`` on, as go into one segment; return how many."""
         count = 0
         total = 0
+        bound = self._allowance.bound
         for index in range(first, min(first + most, len(records))):
             size = len(records[index][2]) + HEAD_SIZE
-            if count and total + size > self._bound:
+            if count and total + size > bound:
                 break
             count += 1
             total += size
@@ -225,27 +219,25 @@ class SpoolWriter:
             self._deleted.append(current)
             self._leave(current)
             current = None
-        if self._room < total + _HEADER_ROOM:
-            self._look(total + _HEADER_ROOM)
-        if self._room < total + _HEADER_ROOM:
+        if not self._allowance.covers(total + _HEADER_ROOM):
             if current is not None:
                 self._leave(current)  # complete, so that it can be shipped and deleted
             raise SpoolFull(f"the spool {self.directory} has reached its bound of {self.max_size} bytes")
-        if current is None or current.size + total > self._bound:
+        if current is None or current.size + total > self._allowance.bound:
             created = self._create(total)
             if current is not None:
                 self._leave(current)
             self._segment = current = created
         else:
-            self._grant(current, total)
+            self._allowance.grant(current, total)
         return current
 
     def _create(self, total: int) -> Segment:
         """Create a segment with room for ``total`` bytes."""
         now = max(time.time_ns(), self._stamp_ns + 1000)
         self._stamp_ns = now
-        name = segment.SegmentName(
-            segment.stamp(now), segment.host_name(), os.getpid(), self._random, next(self._numbers)
+        name = naming.SegmentName(
+            naming.stamp(now), naming.host_name(), os.getpid(), self._random, next(self._numbers)
         )
         try:
             try:
@@ -256,35 +248,8 @@ class SpoolWriter:
         except OSError as error:
             raise SpoolError(f"no segment can be created in {self.directory}: {error}") from error
         self._created += 1
-        self._grant(created, total)
+        self._allowance.grant(created, total)
         return created
-
-    def _grant(self, current: Segment, total: int) -> None:
-        """Let a segment grow by ``total`` bytes, and by some more from the room that is left."""
-        more = max(total, min(_CHECK_EVERY, self._bound - current.size, self._room // 4))
-        current.limit = current.size + more
-        self._room -= more
-
-    def _look(self, total: int) -> None:
-        """Learn how much room there is in the directory, and how large one segment may become."""
-        try:
-            mtime = os.stat(self.directory).st_mtime_ns
-            if self._free < total and mtime == self._dir_mtime_ns and self._looked_ns - mtime > _SETTLED_NS:
-                return  # there was no room for it, and nothing was deleted since
-            self._looked_ns = time.time_ns()
-            self._dir_mtime_ns = mtime
-            sizes = segment.listing(self.directory)
-        except OSError:
-            sizes = {}  # creating the segment will tell what is wrong
-        writers = len({name.rpartition("_")[0].partition("_")[2] for name in sizes}) + 1
-        self._free = max(0, self.max_size - sum(sizes.values()))
-        # The others take from the same room until each looks again.
-        share = min(self._free // (8 * writers), _LARGEST_SHARE)
-        self._room = min(self._free, max(total, _SMALLEST_SHARE, share))
-        # Many processes with one large segment each would fill the directory with records that are long
-        # shipped: only a complete segment can be deleted.
-        share = self.max_size // (4 + 4 * writers)
-        self._bound = min(self.segment_size, max(share, _SMALLEST_SEGMENT))
 
     def sync(self) -> None:
         """Return when all that was appended before is on the disk: it survives a loss of power then.
@@ -358,10 +323,6 @@ def _is_gone(current: Segment) -> bool:
 def _sync_path(path: Path) -> None:
     """Bring a file or directory to the disk; one that is deleted needs nothing."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        sync_path(path)
     except FileNotFoundError:
         return
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -1,4 +1,4 @@
-"""The database file: how it is made, opened, locked and let go of.
+"""A store's file with its connections: locked, used, and let go of.
 
 One connection writes, others only read (write-ahead log: readers never hold up the writer). SQLite must not
 be carried across a fork: before one, whoever is inside SQLite is waited for (at most 100 ms); the child
@@ -15,17 +15,13 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from toolog.counters import contain
 from toolog.errors import ConfigError, SinkUnavailable
-from toolog.store.log_mover import LogMover, file_uri
-from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from toolog.store.connections import check_version, connect_to_read, connect_to_write, is_busy
+from toolog.store.log_mover import LogMover
+from toolog.store.schema import VERSION
 
-BUSY_MS = 5000
-"""Milliseconds to wait for another process that is writing."""
-PAGE_SIZE = 16384
-"""Bytes in a page: with records of 4 kB this writes about a sixth faster than the default of 4096."""
 FREE_AT_ONCE = 1000
 """Free pages given back in one transaction."""
 FORK_WAIT = 0.1
@@ -44,7 +40,7 @@ class Database:
         self._reader: sqlite3.Connection | None = None
         self._write_lock = threading.RLock()
         self._read_lock = threading.RLock()
-        self._mover = LogMover(path, self._connect)
+        self._mover = LogMover(path)
         self._file: tuple[int, int] | None = None
         _open_databases.add(self)
 
@@ -72,7 +68,7 @@ class Database:
                         connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
-                if not _is_busy(error) and self._writer is not None:
+                if not is_busy(error) and self._writer is not None:
                     # So that a repaired or replaced file is seen.
                     broken, self._writer = self._writer, None
                     self._mover.wait()
@@ -90,7 +86,7 @@ class Database:
                     self._notice_another_file()
                 connection = self._reader
                 if connection is None:
-                    connection = self._reader = self._connect_to_read()
+                    connection = self._reader = connect_to_read(self.path)
                     self._file = self._file or self._identity()
                 connection.execute("BEGIN")
                 try:
@@ -98,7 +94,7 @@ class Database:
                 finally:
                     connection.execute("ROLLBACK")
             except sqlite3.Error as error:
-                if not _is_busy(error) and self._reader is not None:
+                if not is_busy(error) and self._reader is not None:
                     broken, self._reader = self._reader, None
                     broken.close()
                 raise self.unavailable(error) from error
@@ -113,9 +109,9 @@ class Database:
             try:
                 if self.read_only:
                     if self._reader is None:
-                        self._reader = self._connect_to_read()
+                        self._reader = connect_to_read(self.path)
                         self._file = self._identity()
-                    self._check(self._reader, needs=VERSION)
+                    check_version(self._reader, self.path, needs=VERSION)
                 else:
                     if self._writer is None:
                         self._writer = self._connect_to_write()
@@ -188,109 +184,10 @@ class Database:
                     _abandon(connection)
             self._writer = self._reader = self._file = None
 
-    # -- connections -----------------------------------------------------------------------------------------
-
     def _connect_to_write(self) -> sqlite3.Connection:
         if self.read_only:
             raise sqlite3.OperationalError("this store was opened to read only")
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made here so that only its owner may read it; SQLite gives its side files the same mode. A file that
-        # is there
-        # must not be opened beside SQLite: closing it again would drop the locks that SQLite holds on it.
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        connection = self._connect(file_uri(self.path, "rw"))
-        try:
-            self._check(connection, needs=0)
-            connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            _retry_busy(connection, "PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA wal_autocheckpoint = 0")
-            connection.execute("PRAGMA journal_size_limit = 67108864")
-            connection.execute("PRAGMA cache_size = -32768")
-            # What a purge deletes is to be gone from the file; for a store that grows it costs next to
-            # nothing.
-            connection.execute("PRAGMA secure_delete = ON")
-            self._migrate(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _connect_to_read(self) -> sqlite3.Connection:
-        uri = file_uri(self.path, "ro")
-        connection = self._connect(uri)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if os.access(self.path.parent, os.W_OK) or "locked" in str(error):
-                raise
-            # In a directory nobody may write to, nobody writes: readable without the side files of the log.
-            return self._connect(uri + "&immutable=1")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _connect(self, uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(
-            uri,
-            uri=True,
-            timeout=BUSY_MS / 1000,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
-
-    def _check(self, connection: sqlite3.Connection, needs: int) -> int:
-        """Return the version of a database; ConfigError when it is not one that this toolog can use."""
-        try:
-            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-            has_tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is not None
-        except sqlite3.DatabaseError as error:
-            if "not a database" in str(error):
-                raise ConfigError(
-                    f"{self.path} is not a SQLite database; it was left as it is: "
-                    "choose another path or move it away"
-                ) from error
-            raise
-        if has_tables and application != APPLICATION_ID:
-            raise ConfigError(
-                f"{self.path} is a SQLite database of another program; it was left as it is: "
-                "choose another path"
-            )
-        if version > VERSION:
-            raise ConfigError(
-                f"{self.path} was written by a newer toolog (store version {version}, this one knows "
-                f"up to {VERSION}): update toolog, or choose another path"
-            )
-        if version < needs:
-            raise ConfigError(
-                f"{self.path} has the older store version {version}: open it once to write, "
-                f"and it is brought to version {VERSION}"
-            )
-        return version
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        if self._check(connection, needs=0) == VERSION:
-            return
-        _retry_busy(connection, "BEGIN IMMEDIATE")
-        try:
-            # Asked again inside: another process may have been faster.
-            version = self._check(connection, needs=0)
-            for number in range(version + 1, VERSION + 1):
-                for statement in MIGRATIONS[number - 1]:
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        return connect_to_write(self.path)
 
     # -- fork ------------------------------------------------------------------------------------------------
 
@@ -363,19 +260,3 @@ os.register_at_fork(
     after_in_parent=lambda: _after_fork(False),
     after_in_child=lambda: _after_fork(True),
 )
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-
-
-def _retry_busy(connection: sqlite3.Connection, statement: str) -> Any:
-    """Run a statement for which SQLite does not wait by itself while another process makes the database."""
-    end = time.monotonic() + BUSY_MS / 1000
-    while True:
-        try:
-            return connection.execute(statement)
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-            time.sleep(0.01)

@@ -6,12 +6,11 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
 
 from toolog.context import mute
 from toolog.counters import contain
+from toolog.store.connections import connect, file_uri
 
 LOG_BYTES = 16 * 1024 * 1024
 """Size of the write-ahead log at which a thread begins to move it into the database, while writing goes
@@ -21,18 +20,12 @@ LOG_LIMIT = 6 * LOG_BYTES
 """Size of the write-ahead log at which writing waits until it is moved."""
 
 
-def file_uri(path: Path, mode: str) -> str:
-    """Return the URI by which SQLite opens a file; ``mode``: ``ro`` or ``rw`` (neither makes a file)."""
-    return f"file:{quote(str(path.absolute()))}?mode={mode}"
-
-
 class LogMover:
     """Moves the write-ahead log in a thread of its own: that is about a third of the cost of writing."""
 
-    def __init__(self, path: Path, connect: Callable[[str], sqlite3.Connection]) -> None:
+    def __init__(self, path: Path) -> None:
         self._log = f"{path}-wal"
         self._uri = file_uri(path, "rw")
-        self._connect = connect
         self._thread: threading.Thread | None = None
 
     def after_commit(self, connection: sqlite3.Connection) -> None:
@@ -68,7 +61,7 @@ class LogMover:
     def _move(self) -> None:
         mute()
         try:
-            with contextlib.closing(self._connect(self._uri)) as connection:
+            with contextlib.closing(connect(self._uri)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error as error:
             contain("the store's log could not be moved", error)

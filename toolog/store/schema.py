@@ -34,9 +34,7 @@ FIELDS: dict[str, str] = {
     "recreated_from": TEXT, "error": JSON, "input": JSON, "output": JSON, "stdout": TEXT, "stderr": TEXT,
     "attributes": JSON, "stack_info": TEXT,
 }  # fmt: skip
-"""Every field of a record that has a column, and what it holds.
-
-Large fields come last: reading the small
+"""Every field of a record that has a column, and what it holds. Large fields come last: reading the small
 ones is then fast.
 """
 

@@ -102,7 +102,7 @@ def test_damage_in_one_record_costs_no_other(spoilt: list[bytes], number: int) -
 
 def test_records_of_all_kinds_have_their_time_seen() -> None:
     """What toolog writes is seen at once: the oldest time of calls and of other events."""
-    from toolog.record import make_record
+    from toolog.events import make_record
 
     documents = [
         make_record(event, 20, content={"message": "x"}, wall=10**18 + number).sealed()

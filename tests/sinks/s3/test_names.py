@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolog.sinks.s3 import names
-from toolog.spool.segment import SegmentName, address, stamp
+from toolog.spool.naming import SegmentName, address, stamp
 
 SEGMENT = "20261129T133000123456Z_web-1.shop_4711_0123456789ab_000017"
 

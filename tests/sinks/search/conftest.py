@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.services.opensearch import OpenSearch
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.search.cluster import Cluster
 from toolog.sinks import create
@@ -15,15 +14,6 @@ from toolog.sinks.search import ElasticsearchSink
 
 MakeSink = Callable[..., ElasticsearchSink]
 CLIENTS = ("opensearch", "elasticsearch")
-
-
-@pytest.fixture
-def streams(opensearch: OpenSearch, namespace: str) -> Iterator[Cluster]:
-    """The test's own data streams on the shared server, gone after the test."""
-    found = Cluster(opensearch.url, namespace)
-    yield found
-    found.ask("DELETE", f"/_data_stream/{found.streams}")
-    found.ask("DELETE", f"/_index_template/toolog-{namespace}")
 
 
 @pytest.fixture

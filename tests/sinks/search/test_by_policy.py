@@ -15,7 +15,8 @@ from tests.services.access import Access, User
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.search.cluster import Cluster
 from toolog import counters
-from toolog.handler import ToologHandler, stats
+from toolog.all_pipelines import stats
+from toolog.handler import ToologHandler
 from toolog.sinks.search import ElasticsearchSink
 
 MakeHandler = Callable[..., ToologHandler]

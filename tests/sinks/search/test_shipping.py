@@ -20,7 +20,8 @@ from tests.services.faults import Status
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.search.cluster import Cluster
 from toolog import counters
-from toolog.handler import ToologHandler, stats
+from toolog.all_pipelines import stats
+from toolog.handler import ToologHandler
 from toolog.sinks.search import suspects
 from toolog.sinks.search.outcome import Cause
 from toolog.sinks.search.suspects import Patience

@@ -1,7 +1,9 @@
 """Adapters for agent frameworks: each is a table (see `table`), in a module of its own.
 
     table     the form of a table
-    calls     the record of a call whose facts are spread over a framework's layers
+    calls     a call whose facts are spread over a framework's layers
+    verdicts  what is recorded of it, judged at its end
+    claims    which tools of a framework a target wants
     install   where the wrappers of a table go, and how they come off again
 
 To add a framework: write its module with ``ADAPTER = Adapter(...)`` and name it in `MODULES`.

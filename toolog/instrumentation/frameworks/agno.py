@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
-from toolog.instrumentation.frameworks.calls import bound_to, unwrap_function
+from toolog.instrumentation.frameworks.plans import bound_to, unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request, Toolbox
 
 _INJECTED = frozenset({"agent", "team", "run_context", "fc", "images", "videos", "audios", "files"})

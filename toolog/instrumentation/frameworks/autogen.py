@@ -7,10 +7,10 @@ no workbench has, and arguments that are no JSON, by itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
+from toolog.instrumentation.frameworks.plans import is_json
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
 from toolog.instrumentation.kinds import find_static, module_of, object_vars
 
@@ -80,7 +80,7 @@ def _refused(_: Any, given: Given, answer: Any) -> Iterable[Request]:
     if not result.is_error:
         return
     unknown = result.content == f"Error: tool '{call.name}' not found in any workbench"
-    if unknown or not _is_json(call.arguments):
+    if unknown or not is_json(call.arguments):
         yield Request(
             name=call.name,
             call_id=call.id,
@@ -88,14 +88,6 @@ def _refused(_: Any, given: Given, answer: Any) -> Iterable[Request]:
             known=not unknown,
             refusal=result.content,
         )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except json.JSONDecodeError:
-        return False
-    return True
 
 
 _TOOL = "autogen_core.tools._base"

@@ -7,28 +7,17 @@ what the framework made of it (a text for the model, a wrapped exception) is not
 
 from __future__ import annotations
 
-import asyncio
 from time import perf_counter_ns, time_ns
-from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
 
 from toolog.call import Call, Plan
 from toolog.context import Scope, current
 from toolog.counters import contain
-from toolog.faults import describe_error
-from toolog.instrumentation.endings import kind_of
-from toolog.instrumentation.frameworks.plans import (
-    bound_to,
-    instance_of,
-    name_arguments,
-    plan_of,
-    raw_arguments,
-    unwrap_function,
-)
-from toolog.instrumentation.frameworks.table import Adapter, Entry, Refusal, Request
+from toolog.instrumentation.frameworks.plans import instance_of, name_arguments, unwrap_function
+from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
+from toolog.instrumentation.frameworks.verdicts import Judged, is_misfit
 from toolog.instrumentation.stream_record import PROXIES
-from toolog.record import stamp
 from toolog.snapshot import pack_cut
 
 AWAITS = -1
@@ -41,41 +30,16 @@ in_flight: WeakValueDictionary[bytes, FrameworkCall] = WeakValueDictionary()
 (an MCP server in memory), it fills in the same record."""
 
 
-class FrameworkCall(Call):
+class FrameworkCall(Judged):
     """One call of a tool through a framework."""
 
     muted = AWAITS
-    claimed = False
-    """Whether the tool itself was entered: by a body, or by the function's own wrapper."""
-    over = False
-    """Whether the tool itself has ended."""
-    own_error: BaseException | None = None
-    """What the tool raised."""
-    noted: BaseException | None = None
-    """What went wrong before or around the tool, as a note told it."""
-    suspected: BaseException | None = None
-    """An exception that the framework told of, which may be what a result is a failure for."""
-    failure: BaseException | str | None = None
-    """Why a result is a failure all the same."""
-    refused: str | None = None
-    """The status of a call that a layer refused."""
-    verdict: tuple[str, str] | None = None
-    """Event and status, where a layer says what an exception means."""
-    packed_output: bytes | None = None
-    output_cuts: dict[str, Any] | None = None
 
     def __init__(self, plan: Plan, parent: Scope | None, adapter: Adapter, entry: Entry, request: Request):
-        super().__init__(plan, parent)
+        super().__init__(plan, parent, entry, request)
         self.adapter = adapter
-        self.entry = entry
-        self.request = request
-        self.function = unwrap_function(request.function)
         self.entered: set[tuple[int, str, str]] = set()
         self.opener: tuple[int, str, str] | None = None
-        self.tries: list[dict[str, Any]] = []
-        self.tried = (0, 0)
-        # Never None: the short ways of recording are for calls that need no judgement.
-        self.extra = {} if request.call_id is None else {"tool_call_id": str(request.call_id)}
 
     # -- layers
 
@@ -131,25 +95,11 @@ class FrameworkCall(Call):
 
     def retry(self) -> None:
         """Note that the framework runs the tool once more for the same request."""
-        self._close_try()
+        self.close_try()
         self.claimed = self.over = False
         self.own_error = self.noted = self.failure = self.packed_output = self.output_cuts = None
         self.refused = self.verdict = None
         self.entered = set()
-
-    def _close_try(self) -> None:
-        wall, started = self.tried
-        error = self.own_error or self.noted
-        failed = error is not None or self.failure is not None
-        status = kind_of(error)[1] if error is not None else "execution_error" if failed else "success"
-        one: dict[str, Any] = {
-            "started": stamp(wall).decode(),
-            "duration_ms": (perf_counter_ns() - started) / 1e6,
-            "status": status,
-        }
-        if error is not None:
-            one["error"] = describe_error(error)
-        self.tries.append(one)
 
     # -- the tool's own end
 
@@ -180,7 +130,7 @@ class FrameworkCall(Call):
         self.over = True
         error = error if entry is None else entry.behind(error)
         if is_misfit(error, self.function):
-            self._misfit()
+            self.note_misfit()
         if self.own_error is None:
             self.own_error = error
 
@@ -218,28 +168,6 @@ class FrameworkCall(Call):
         """Let the table judge what the request returned."""
         self.look_at(result, self.entry)
 
-    def look_at(self, result: Any, entry: Entry) -> None:
-        """Let a layer judge its result: it may be a failure that was returned, or wrapped in something."""
-        if entry.judge is not None and self.failure is None:
-            self.failure = self._real(entry.judge(result))
-        if entry.output is not None and self.packed_output is None:
-            self.packed_output, self.output_cuts = pack_cut(entry.output(result), "output")
-
-    def _real(self, failure: BaseException | str | None) -> BaseException | str | None:
-        """Return the exception behind a failure's text, where the framework told of it."""
-        told = self.suspected
-        if told is not None and failure == str(told):
-            failure = told
-        if isinstance(failure, BaseException) and is_misfit(failure, self.function):
-            self._misfit()
-        return failure
-
-    def _misfit(self) -> None:
-        """Note that the tool was not entered, since the arguments did not fit."""
-        self.claimed = False
-        self.refused = "validation_error"
-        self.input, self.cuts = pack_cut(raw_arguments(self.request), "input")
-
     def settle(
         self,
         event: str,
@@ -250,83 +178,11 @@ class FrameworkCall(Call):
     ) -> tuple[str, str, bytes | None, dict[str, Any] | None, BaseException | None]:
         """Say what is recorded: what the tool itself did, as far as a layer saw it."""
         in_flight.pop(self.span, None)
-        settled = self._judged(event, status, output, cuts, error)
+        settled = self.judged(event, status, output, cuts, error)
         # What a task that outlives the call has inherited keeps none of this alive.
         self.own_error = self.noted = self.suspected = self.failure = None
         self.request.arguments, self.request.args = None, ()
         return settled
-
-    def _judged(
-        self,
-        event: str,
-        status: str,
-        output: bytes | None,
-        cuts: dict[str, Any] | None,
-        error: BaseException | None,
-    ) -> tuple[str, str, bytes | None, dict[str, Any] | None, BaseException | None]:
-        if self.tries:
-            self._close_try()
-            self.add(attempts=self.tries, retry_count=len(self.tries) - 1)
-        if self.packed_output is not None:
-            output, cuts = self.packed_output, self.output_cuts
-        own = self.own_error
-        if own is not None and _is_cancelled(own) and error is not None and not _is_cancelled(error):
-            own = None  # given up by a layer further out, which says why
-        if own is None and not self.claimed and self.noted is not None:
-            own = self.noted
-        if own is None and error is not None:
-            behind = self.entry.behind(error)
-            own = None if behind is error else behind
-        if own is not None:
-            self._wrap(own, error)
-            event, status = self._meaning(own) or self._refusal(own) or kind_of(own)
-            return event, status, None, None, own
-        if error is not None:
-            event, status = self._meaning(error) or self._refusal(error) or (event, status)
-            return event, status, output, cuts, error
-        if self.failure is not None:
-            event, status = self._refusal(None) or ("tool_call_failed", "execution_error")
-            if event == "tool_call_rejected":
-                output = cuts = None  # what the model was told, not what a tool returned
-            if isinstance(self.failure, BaseException):
-                if status == "execution_error":
-                    event, status = kind_of(self.failure)
-                return event, status, output, cuts, self.failure
-            self.add(error={"type": "ToolError", "message": str(self.failure), "stack": ""})
-            return event, status, output, cuts, None
-        return event, status, output, cuts, error
-
-    def _meaning(self, error: BaseException) -> tuple[str, str] | None:
-        """Return event and status, where a layer or the table says what an exception means."""
-        if self.verdict is None and self.entry.meaning is not None:
-            self.verdict = self.entry.meaning(error)
-        return self.verdict
-
-    def _refusal(self, error: BaseException | None) -> tuple[str, str] | None:
-        """Return event and status of a call that was refused: its tool never ran, and one would have seen
-        it."""
-        if self.refused is None:
-            told = self.failure if isinstance(self.failure, Refusal) else None
-            if self.claimed or not (self.request.has_body or told is not None or not self.request.known):
-                return None
-            if error is not None and (not isinstance(error, Exception) or isinstance(error, TimeoutError)):
-                return None
-            if not self.request.known:
-                self.refused = "unknown_tool"
-            else:
-                self.refused = "validation_error" if told is None else told.status
-        self.add(phase="validation")
-        return "tool_call_rejected", self.refused
-
-    def _wrap(self, own: BaseException, outer: BaseException | None) -> None:
-        """Name in the chain what a layer further out made of the tool's own exception."""
-        if outer is None or outer is own or _is_cancelled(outer):
-            return
-        described = describe_error(own)
-        wrapper = describe_error(outer)
-        chain = described.setdefault("chain", [])
-        chain.append({"type": wrapper["type"], "message": wrapper["message"]})
-        self.add(error=described)
 
 
 def enclosing(scope: Scope | None) -> Call | None:
@@ -340,34 +196,3 @@ def current_call() -> FrameworkCall | None:
     """Return the framework's call that the running code is in, unless that is over."""
     call = enclosing(current.get())
     return call if isinstance(call, FrameworkCall) and not call.ended else None
-
-
-_VALIDATORS = ("pydantic_core.", "fast_depends.")
-
-
-def is_misfit(error: BaseException, function: Any) -> bool:
-    """Whether an exception says that the arguments did not fit a function, so that none of its code ran: from
-    Python's own binding, or from the validation of the call by pydantic or fast_depends."""
-    if type(function) is not FunctionType:
-        return False
-    if type(error) is TypeError:
-        fits = not str(error).startswith(f"{function.__qualname__}() ")
-    elif type(error).__name__ == "ValidationError" and type(error).__module__.startswith(_VALIDATORS):
-        fits = getattr(error, "title", function.__name__) != function.__name__
-    else:
-        return False
-    trace = error.__traceback__
-    while trace is not None and not fits:
-        fits = trace.tb_frame.f_code is function.__code__
-        trace = trace.tb_next
-    return not fits
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    return isinstance(error, asyncio.CancelledError) or kind_of(error)[1] == "cancelled"
-
-
-__all__ = [
-    "AWAITS", "FrameworkCall", "bound_to", "current_call", "enclosing", "in_flight", "instance_of",
-    "name_arguments", "plan_of", "raw_arguments", "unwrap_function",
-]  # fmt: skip

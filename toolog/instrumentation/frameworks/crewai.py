@@ -8,11 +8,11 @@ entered when the use was counted.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from typing import Any
 
+from toolog.instrumentation.frameworks.plans import is_json
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Refusal, Request
 from toolog.instrumentation.kinds import module_vars, object_vars
 
@@ -44,7 +44,7 @@ def _read_native(executor: Any, given: Given) -> Request | None:
     request.call_id, request.arguments = call_id, arguments
     if name not in functions:
         request.known, request.refusal = False, f"there is no tool {name!r}"
-    elif isinstance(arguments, str) and not _is_json(arguments):
+    elif isinstance(arguments, str) and not is_json(arguments):
         request.refusal = "the arguments are no JSON"
     return request
 
@@ -163,14 +163,6 @@ def _known_as(name: str) -> str:
 
 def _utility(module: str, name: str) -> Any:
     return module_vars(sys.modules[f"crewai.utilities.{module}"])[name]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except json.JSONDecodeError:
-        return False
-    return True
 
 
 def _itself(result: Any) -> Any:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any
 
-from toolog.instrumentation.frameworks.calls import bound_to, current_call
+from toolog.instrumentation.frameworks.calls import current_call
+from toolog.instrumentation.frameworks.plans import bound_to
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
 from toolog.instrumentation.kinds import object_vars
 

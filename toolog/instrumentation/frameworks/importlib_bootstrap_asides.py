@@ -16,12 +16,7 @@ from toolog.arguments import Arguments
 from toolog.counters import contain
 from toolog.instrumentation.endings import fail, step_out, succeed
 from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call
-from toolog.instrumentation.frameworks.importlib_bootstrap_layers import (
-    Claims,
-    make_layer,
-    open_call,
-    refuse,
-)
+from toolog.instrumentation.frameworks.importlib_bootstrap_layers import Claims, make_layer, open_call, refuse
 from toolog.instrumentation.frameworks.table import Entry
 from toolog.instrumentation.importlib_bootstrap import Wrapper
 

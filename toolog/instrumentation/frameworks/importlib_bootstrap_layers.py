@@ -16,15 +16,8 @@ from toolog.context import current, pop, push
 from toolog.counters import contain, count
 from toolog.errors import CallDepthExceeded
 from toolog.instrumentation.endings import fail, prepare, step_out, succeed, wanted
-from toolog.instrumentation.frameworks.calls import (
-    FrameworkCall,
-    current_call,
-    enclosing,
-    in_flight,
-    instance_of,
-    plan_of,
-    raw_arguments,
-)
+from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call, enclosing, in_flight
+from toolog.instrumentation.frameworks.plans import instance_of, plan_of, raw_arguments
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap import LAZY, Wrapper
 from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolog.instrumentation.frameworks.asked import Asked
-from toolog.instrumentation.frameworks.calls import bound_to
+from toolog.instrumentation.frameworks.plans import bound_to
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request, Toolbox
 from toolog.instrumentation.kinds import object_vars
 

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from toolog.instrumentation.frameworks.asked import Asked
-from toolog.instrumentation.frameworks.calls import unwrap_function
+from toolog.instrumentation.frameworks.plans import unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
 from toolog.instrumentation.kinds import object_vars
 

@@ -6,6 +6,7 @@ a `Plan` is made at the first call and kept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -17,7 +18,7 @@ from toolog.call import Plan
 from toolog.instances import identify
 from toolog.instrumentation.frameworks.table import Adapter, Request
 from toolog.instrumentation.kinds import is_class, module_of, root_package, unwrap
-from toolog.instrumentation.patch import version_of
+from toolog.instrumentation.plans import version_of
 from toolog.sanitize import default
 
 _DESCRIPTION = 200  # characters of a tool's description in each record
@@ -112,6 +113,15 @@ def name_arguments(request: Request, function: Any) -> Any:
         return {name: value for name, value in named.items() if name not in request.injected}
     named = {name: value for name, value in named.items() if name not in request.injected}
     return _arguments_of(function, request.injected).named(request.args, named)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON, as the standard library reads it."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    return True
 
 
 def _read_json(text: str | bytes) -> Any:

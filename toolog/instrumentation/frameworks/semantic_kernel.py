@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from toolog.instrumentation.frameworks.calls import unwrap_function
+from toolog.instrumentation.frameworks.plans import unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Refusal, Request
 from toolog.instrumentation.kinds import object_vars
 

@@ -14,11 +14,12 @@ from typing import Any
 
 from toolog.instrumentation import imports
 from toolog.instrumentation.choice import Choice
-from toolog.instrumentation.discover import Found, find_in_class, find_in_instance
-from toolog.instrumentation.frameworks.install import Claim
+from toolog.instrumentation.class_tools import find_in_class, find_in_instance
+from toolog.instrumentation.found import Found
+from toolog.instrumentation.frameworks.claims import Claim
 from toolog.instrumentation.frameworks.table import Adapter
-from toolog.instrumentation.kinds import is_class, module_of, module_vars, mro, root_package
-from toolog.instrumentation.patch import all_subclasses, lock
+from toolog.instrumentation.kinds import all_subclasses, is_class, module_of, module_vars, mro, root_package
+from toolog.instrumentation.patch import lock
 from toolog.instrumentation.subclasses import Hook, watch
 
 

@@ -13,18 +13,11 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypedDict
 
 import pytest
-from tooling import calls, names, package, watching
+from tooling import calls, names, package
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
 from toolog.instrumentation.entry import instrument
-
-
-@pytest.fixture
-def seen() -> Iterator[Collector]:
-    """The records that a test makes; whatever it instruments is undone."""
-    with watching() as collector:
-        yield collector
 
 
 class Weather:

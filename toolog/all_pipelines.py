@@ -1,0 +1,98 @@
+"""All open pipelines of this process together: what `toolog.flush` waits for and `toolog.stats` counts."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from toolog import counters
+from toolog.emit import is_opening
+from toolog.pipeline import Pipeline, accepted
+from toolog.pipeline.crew import worst
+from toolog.pipeline.life import living
+
+
+def holds_logging_lock() -> bool:
+    """Whether this thread is inside the module `logging`, where other threads may be waiting for it."""
+    owned = getattr(logging._lock, "_is_owned", None)  # type: ignore[attr-defined]
+    return bool(owned is not None and owned())
+
+
+def pipelines() -> list[Pipeline]:
+    """Return the pipelines of this process that are open; one lives as long as its thread, not as its
+    handler.
+    """
+    return [pipeline for pipeline in living() if isinstance(pipeline, Pipeline) and not pipeline.closed]
+
+
+def flush(timeout: float = 5.0) -> bool:
+    """Wait until all that was accepted before is acknowledged by every sink of its policy, or is a dead
+    letter.
+
+    Where another process ships, or none does (``ship="none"``): until it is durable in the spool. ``timeout``
+    is in seconds, for all handlers together. Returns False when it did not come about in time. Since 0.1.
+    """
+    deadline = time.monotonic() + timeout
+    if holds_logging_lock():
+        return False
+    while is_opening():  # another thread brings the dev profile up, and records wait for that
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.005)
+    done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
+    return all(done)
+
+
+def stats() -> dict[str, Any]:
+    """Return what toolog counted in this process.
+
+    ``accepted``; ``stored``, ``dead_letters``, ``resent`` (dead letters that were sent again and stored) and
+    ``in_spool`` by sink; ``dropped`` by reason and level; ``delivered_again``; ``retries`` (writes that
+    repeated others) and ``timeouts`` (writes that did not return in time) by sink; ``breaker`` (closed, open
+    or half_open) by sink, ``breaker_open`` (the sinks where it is not closed); ``late`` (came after the end),
+    ``own_records`` (logged by sinks' clients, not shipped), ``reentrant``, ``damaged`` (frames, by sink),
+    ``internal`` (troubles of our own, by reason).
+
+    Where another process ships, what that did with the records stands in its figures, not in these;
+    ``in_spool`` is right everywhere. Since 0.1.
+    """
+    in_spool: dict[str, int] = {}
+    breakers: dict[str, str] = {}
+    for pipeline in pipelines():
+        for sink, number in pipeline.in_spool().items():
+            in_spool[sink] = in_spool.get(sink, 0) + number
+        breakers |= worst(pipeline.shipping.crew.breakers())
+    return {
+        "in_spool": in_spool,
+        "breaker": breakers,
+        "breaker_open": [sink for sink, state in breakers.items() if state != "closed"],
+        **counted(),
+    }
+
+
+def counted() -> dict[str, Any]:
+    """Return what `stats` says without asking the pipelines what they have to do yet."""
+    dropped: dict[str, dict[str, int]] = {}
+    for labels, number in counters.table("dropped").items():
+        named = dict(labels)
+        dropped.setdefault(named["reason"], {})[named["level"]] = number
+    return {
+        "accepted": accepted(),
+        "stored": _by("stored", "sink"),
+        "dropped": dropped,
+        "dead_letters": _by("dead_letters", "sink"),
+        "resent": _by("resent", "sink"),
+        "delivered_again": counters.value("delivered_again"),
+        "retries": _by("retries", "sink"),
+        "timeouts": _by("timeouts", "sink"),
+        "late": counters.value("late"),
+        "own_records": counters.value("own_records"),
+        "reentrant": counters.value("reentrant"),
+        "damaged": _by("damaged", "sink"),
+        "internal": _by("internal", "reason"),
+    }
+
+
+def _by(name: str, label: str) -> dict[str, int]:
+    return {dict(labels)[label]: number for labels, number in counters.table(name).items()}

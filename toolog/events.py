@@ -1,0 +1,105 @@
+"""Records of events that are no call's own: an instance, a log line, an evaluation, a loss."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from ormsgpack import packb
+
+from toolog.call import common_fields, pack_pairs
+from toolog.context import Scope, current
+from toolog.faults import describe_error, safe_text
+from toolog.levels import ROOT, level_name
+from toolog.process import packed_process
+from toolog.record import ToolRecord, new_record_id, stamp
+from toolog.snapshot import pack_cut
+
+
+def make_record(
+    event: str,
+    levelno: int,
+    *,
+    logger: str = ROOT,
+    facts: dict[str, Any] | None = None,
+    content: dict[str, Any] | None = None,
+    scope: Scope | None = None,
+    wall: int | None = None,
+) -> ToolRecord:
+    """Make a record of any event that is not a call's own: an instance, a log line, an evaluation, a loss.
+
+    ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer
+    must read, ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default:
+    now).
+    """
+    record = ToolRecord(None, event, levelno, None, None, b"", 0)
+    record.name = logger
+    head: dict[str, Any] = {
+        **common_fields(),
+        "record_id": new_record_id().decode(),
+        "event": event,
+        "level": level_name(levelno),
+        "timestamp": stamp(time.time_ns() if wall is None else wall).decode(),
+        **(facts or {}),
+    }
+    if scope is not None and scope.trace is not None:
+        head["trace_id"] = scope.trace_id
+        if scope.span is not None:
+            head["span_id"] = scope.span_id
+        if scope.tool_name is not None:
+            head["tool_name"] = scope.tool_name
+    try:
+        # The pairs without the map's own head, which takes one byte below 16 pairs.
+        pairs = packb(head)[1 if len(head) < 16 else 3 :]
+    except Exception:  # a logger's name that is no text, a lone surrogate
+        pairs = pack_pairs(head)
+    record._head = pairs + b"\xa7process" + packed_process()
+    record._head_count = len(head) + 1
+    parts, count, cuts = [], 0, {}
+    for key, value in (content or {}).items():
+        if value is None:
+            continue
+        packed, cut = pack_cut(value, key)
+        parts += [packb(key), packed]
+        count += 1
+        cuts.update(cut or {})
+    if cuts:
+        parts += [b"\xa9truncated", packb(cuts)]
+        count += 1
+    if scope is not None:
+        parts.append(scope.bag.packed)
+        count += scope.bag.count
+    record._tail, record._tail_count = b"".join(parts), count
+    return record
+
+
+_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {
+    "message", "asctime", "taskName", "trace_id", "span_id", "tool_name", "toolog",
+}  # fmt: skip
+
+
+def record_from_log(line: logging.LogRecord) -> ToolRecord:
+    """Return the ``log`` event of an application's log line, on the thread that logged. Never raises."""
+    attributes = {key: value for key, value in line.__dict__.items() if key not in _OWN}
+    if line.stack_info is not None:
+        attributes["stack_info"] = str(line.stack_info)
+    name = line.name if isinstance(line.name, str) else ROOT
+    error = None
+    if line.exc_info and isinstance(line.exc_info, tuple) and line.exc_info[1] is not None:
+        error = describe_error(line.exc_info[1])
+    elif line.exc_text:
+        error = {"type": "", "message": "", "stack": str(line.exc_text)}
+    return make_record(
+        "log",
+        line.levelno,
+        logger=name,
+        facts={"logger": name},
+        content={
+            "message": safe_text(line.getMessage),
+            "error": error,
+            "attributes": attributes or None,
+        },
+        scope=current.get(),
+        wall=int(line.created * 1e9),
+    )

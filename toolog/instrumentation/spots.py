@@ -1,0 +1,75 @@
+"""The places where our wrappers stand, and who has a claim on them.
+
+A `Spot` is one name in one namespace (of a class, a module or an object) where our wrapper stands in place of
+the original. However many targets cover it, there is one wrapper, so one record a call: each target holds a
+`Grant` on the spot.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from toolog.call import Plan
+from toolog.instances import identify
+from toolog.instrumentation.found import Tool
+from toolog.instrumentation.importlib_bootstrap import Wrapper, make_wrapper
+from toolog.instrumentation.importlib_bootstrap_gates import make_gate, make_outermost, make_super_gate
+from toolog.instrumentation.stacks import Standing, stack_at
+
+
+class Grant:
+    """One target's claim on a spot, with the plan that its calls would be recorded by."""
+
+    __slots__ = ("owner", "plan", "rank", "tool")
+
+    def __init__(self, owner: object, tool: Tool, plan: Plan, rank: int) -> None:
+        self.owner = owner
+        self.tool = tool
+        self.plan = plan
+        self.rank = rank
+
+
+class Spot(Standing):
+    """One name in one namespace, and who has a claim on its calls."""
+
+    __slots__ = ("grants", "linked", "overriding", "plans")
+
+    def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
+        super().__init__(holder, attribute, raw)
+        self.grants: list[Grant] = []
+        self.plans: dict[int, Plan] = {}  # of the grants; read live below
+        self.overriding: weakref.WeakSet[Spot] = weakref.WeakSet()
+        self.linked = False  # with what overrides it and what it overrides
+
+    def compose(self) -> Wrapper:
+        """Return the wrapper that serves all grants: an open one decides for all calls, else each for its
+        own."""
+        opened = [grant for grant in self.grants if grant.tool.gate is None]
+        if opened:
+            best = max(opened, key=lambda grant: grant.rank)
+            wrapper = make_wrapper(best.plan)
+            if best.tool.homes:
+                return make_outermost(wrapper, best.tool.homes)
+        else:
+            ranked = sorted(self.grants, key=lambda grant: -grant.rank)
+            wrapper = make_gate(
+                [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
+            )
+        plans = [spot.plans for spot in self.overriding]
+        return make_super_gate(wrapper, identify, plans) if plans else wrapper
+
+    def note_plans(self) -> None:
+        """Keep ``plans`` in step with the grants."""
+        now = {id(grant.plan): grant.plan for grant in self.grants}
+        self.plans.update(now)
+        for key in [key for key in self.plans if key not in now]:
+            del self.plans[key]
+
+
+def spot_at(holder: Any, attribute: str) -> Spot | None:
+    """Return the spot whose wrapper stands at a name now, also under a framework's table, or None."""
+    for one in stack_at(holder, attribute):
+        if isinstance(one, Spot):
+            return one
+    return None
