@@ -8,11 +8,10 @@ that it calls: how many frames up each of them looks.
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from math import inf
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from toolog.instrumentation.kinds import (
     find_static,
@@ -28,8 +27,24 @@ _BY_DEPTH = frozenset({"_getframe", "_getframemodulename"})
 _SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL"})
 _MOST_HELPERS = 2  # one inside the other
 _MOST_ANSWERS = 20_000
+Answer = TypeVar("Answer")
 _answers: dict[tuple[int, int], tuple[CodeType, bool]] = {}
 """By the code's identity, which is kept: equal code may stand in two modules."""
+
+
+def _remembered(answer: Callable[[CodeType], Answer]) -> Callable[[CodeType], Answer]:
+    """Remember answers by the code's identity: hundreds of short methods may have the same hash."""
+    known: dict[int, tuple[CodeType, Answer]] = {}
+
+    def ask(code: CodeType) -> Answer:
+        found = known.get(id(code))
+        if found is None:
+            if len(known) > _MOST_ANSWERS:
+                known.clear()
+            found = known[id(code)] = code, answer(code)
+        return found[1]
+
+    return ask
 
 
 def looks_at_caller(function: Any) -> bool:
@@ -61,7 +76,7 @@ def _reaches(function: FunctionType, frames: int, package: str) -> bool:
     return answer
 
 
-@lru_cache(maxsize=4096)
+@_remembered
 def _frames_up(code: CodeType) -> tuple[float, bool]:
     """Return how many frames above its own a code looks (infinity: that many as it is told), and whether it
     walks up."""
@@ -104,10 +119,12 @@ def _helpers(function: FunctionType, package: str) -> Iterator[FunctionType]:
             yield helper
 
 
-@lru_cache(maxsize=4096)
+@_remembered
 def _uses(code: CodeType) -> tuple[tuple[str | None, str], ...]:
     """Return the names that a code loads: (None, a global), (a global, an attribute of it), and ("", an
     attribute of its first parameter)."""
+    if not code.co_names:
+        return ()
     first = code.co_varnames[0] if code.co_argcount else None
     found: dict[tuple[str | None, str], None] = {}
     steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]

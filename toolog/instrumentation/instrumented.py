@@ -101,7 +101,13 @@ class Instrumentation:
             boxes.open()
             self.skipped += [Skipped(name, reason) for name, reason in held.complaints()]
             self.adapted[adapter.name] = held
-            self.wrapped += [name for name in names_of(adapter, pointed_at) if name not in self.wrapped]
+            for name in names_of(adapter, pointed_at):
+                self._note_wrapped(name)
+
+    def _note_wrapped(self, name: str) -> None:
+        if name not in self._named:
+            self._named.add(name)
+            self.wrapped.append(name)
 
     def _await(self, path: str) -> None:
         """Wait for the module of this name, and for those above it: the end may be a class or a function."""
@@ -144,9 +150,7 @@ class Instrumentation:
             else:
                 spots.add(spot)
             fresh.append(spot)
-            if tool.name not in self._named:
-                self._named.add(tool.name)
-                self.wrapped.append(tool.name)
+            self._note_wrapped(tool.name)
         link_overrides(fresh)
         for item in found.classes:
             if spots is None:
