@@ -7,7 +7,7 @@ import threading
 import ormsgpack
 
 from tests.helpers import wrap
-from toolog.call import Call, Plan, packed_process
+from toolog.call import Call, Ids, Plan, packed_process
 
 
 def _nothing() -> None: ...
@@ -51,6 +51,16 @@ def test_traces_are_told_apart_by_few_digits() -> None:
     assert {len(trace) for trace in traces} == {32}
     ratio = sum(int(trace[16:], 16) < 2**62 for trace in traces) / 1000
     assert 0.2 < ratio < 0.3
+
+
+def test_no_id_is_zero() -> None:
+    """The id that W3C calls invalid is farther away than a process can count, wherever it begins."""
+    for _ in range(100):
+        Ids.reseed()
+        start = next(Ids.counter)
+        steps = -start * pow(Ids.step, -1, 2**64) % 2**64
+        assert (start + steps * Ids.step) % 2**64 == 0
+        assert steps >= 2**63
 
 
 def test_children_share_their_parents_trace() -> None:

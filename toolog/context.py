@@ -70,6 +70,8 @@ class Place:
 
 EMPTY = Bag()
 NOWHERE = Place()
+CHAIN_END = 32
+"""Names at either end that are shown of a chain of calls which is longer than both ends."""
 
 
 class Scope:
@@ -77,6 +79,7 @@ class Scope:
 
     muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
     output: Any = None  # what collects the prints of the call
+    begun: tuple[tuple[str, ...], int] | None = None  # the first names of the chain, and how many it has
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
@@ -116,11 +119,42 @@ class Scope:
         names: list[str] = []
         scope: Scope | None = self
         while scope is not None:
-            above = scope.parent
-            if scope.plan.tool_name is not None and (above is None or above.span != scope.span):
-                names.append(scope.plan.tool_name)
-            scope = above
+            if scope._is_named():
+                names.append(str(scope.plan.tool_name))
+            scope = scope.parent
         return tuple(reversed(names))
+
+    def shown_chain(self) -> list[str]:
+        """Return the chain as it is shown: of a very long one the first and the last names.
+
+        Each level keeps how the chain begins, so that a recursion which asks at every level is not slower the
+        deeper it is.
+        """
+        unknown: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None and scope.begun is None:
+            unknown.append(scope)
+            scope = scope.parent
+        first, number = scope.begun if scope is not None and scope.begun is not None else ((), 0)
+        for scope in reversed(unknown):
+            if scope._is_named():
+                number += 1
+                if len(first) < CHAIN_END:
+                    first = (*first, str(scope.plan.tool_name))
+            scope.begun = first, number
+        last: list[str] = []
+        scope = self
+        while scope is not None and len(last) < min(number - len(first), CHAIN_END):
+            if scope._is_named():
+                last.append(str(scope.plan.tool_name))
+            scope = scope.parent
+        between = number - len(first) - len(last)
+        return [*first, *([f"... {between} more"] if between else []), *reversed(last)]
+
+    def _is_named(self) -> bool:
+        """Whether it is a tool's call, and not a scope inside of one."""
+        above = self.parent
+        return self.plan.tool_name is not None and (above is None or above.span != self.span)
 
 
 current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)

@@ -119,6 +119,9 @@ def _error(error: Mapping[str, Any]) -> Iterator[Line]:
         word = "error" if position == 0 else "cause"
         text = f"{lines.visible(one.get('type'))}: {lines.visible(one.get('message') or '')}"
         yield [("dim", f"  {word:<10}"), ("bad", text)]
+        for note in one.get("notes") or []:
+            for row in str(note).splitlines():
+                yield [("dim", " " * 12), ("text", lines.visible(row))]
         for row in str(one.get("stack") or "").splitlines():
             yield [("dim", " " * 12 + lines.visible(row))]
 
