@@ -94,10 +94,9 @@ def test_malformed_carriers_are_left_out(wrong: Any) -> None:
 
 
 def test_a_carrier_from_outside_decides_nothing_here() -> None:
-    """Who sends a carrier sets no hold, no session or tag that is bound here, and no depth beyond the bound."""
-    sent = {
-        "Baggage": "toolog.depth=999999,toolog.session=s-2,toolog.tag.hold=x,toolog.tag.team=b,toolog.tag.new=c"
-    }
+    """Who sends a carrier sets no hold, no session or tag that is bound here, no depth beyond the bound."""
+    told = ["depth=999999", "session=s-2", "tag.hold=x", "tag.team=b", "tag.new=c"]
+    sent = {"Baggage": ",".join(f"toolog.{item}" for item in told)}
     with toolog.session("s-1", team="a"), toolog.attach(sent) as scope:
         assert (scope.bag.session_id, scope.bag.tags) == ("s-1", {"team": "a", "new": "c"})
         assert scope.depth == capture.max_depth - 1

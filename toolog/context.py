@@ -241,18 +241,20 @@ class Mode:
     one.
 
     ``simple`` speaks of a call's beginning, ``plain`` of its end. ``refresh`` decides anew; whoever changes
-    the settings of capture calls it.
+    the settings of capture calls it. ``ending``: the process ends, and so did calls that still run.
     """
 
     plain = True
     simple = True
+    ending = False
     max_depth = min(capture.max_depth, DEEP)
 
     @classmethod
     def refresh(cls) -> None:
         """Look at the settings and the bridge again."""
         cls.max_depth = min(capture.max_depth, DEEP)
-        cls.plain = not (capture.capture_output or capture.slow_ms is not None or capture.levels)
+        watched = capture.capture_output or capture.slow_ms is not None or capture.levels
+        cls.plain = not (watched or cls.ending)
         cls.simple = cls.plain and bridge is None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolog.call import Call
 from toolog.counters import contain
+from toolog.instrumentation import unended as _ends_what_is_open  # noqa: F401 - when the process ends
 from toolog.instrumentation.importlib_bootstrap_asyncgen import AsyncGeneratorProxy, Step
 from toolog.instrumentation.importlib_bootstrap_streams import (
     AwaitableGeneratorProxy,
