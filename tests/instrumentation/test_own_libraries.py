@@ -1,4 +1,4 @@
-"""Libraries that toolog uses may be tools like any other; what toolog itself calls of them is no tool call."""
+"""Libraries that toolog uses may be tools like any other; what toolog calls of them itself is no call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def asked_of(module):
         "inspect": lambda: module.isfunction(asked_of), "json": lambda: module.dumps([1]),
         "re": lambda: module.compile("a+"), "typing": lambda: module.cast(int, 5),
         "functools": lambda: module.update_wrapper(lambda: 1, asked_of), "os": lambda: module.walk("."),
-        "dataclasses": lambda: module.asdict(Order(1)), "weakref": lambda: module.WeakValueDictionary().copy(),
+        "dataclasses": lambda: module.asdict(Order(1)),
+        "weakref": lambda: module.WeakValueDictionary().copy(),
         "collections": lambda: module.UserDict().copy(), "contextlib": lambda: module.ExitStack().close(),
         "pathlib": lambda: module.PurePath("a").with_name("b"), "uuid": lambda: module.uuid4(),
         "wrapt": lambda: module.synchronized(asked_of), "click": lambda: module.style("x"),
