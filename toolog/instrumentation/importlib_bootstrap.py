@@ -24,6 +24,7 @@ from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
 from toolog.instances import known_objects
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, step_out, succeed, wanted
+from toolog.instrumentation.importlib_bootstrap_managers import MANAGERS
 from toolog.instrumentation.streams import follow
 from toolog.record import SuccessRecord
 from toolog.snapshot import pack_cut
@@ -31,7 +32,7 @@ from toolog.snapshot.flat import MOST_ITEMS, MOST_TEXT, hold, pack_held
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
-LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType})
+LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType, *MANAGERS})
 """Results that are still to run: their record ends with them. Decided by the result, never by the function.
 """
 
