@@ -107,8 +107,8 @@ def write_api() -> str:
             lines.append(_fenced(f"{name}{_signature_of(thing)}", "text"))
         lines.append("\n" + inspect.cleandoc(getattr(thing, "__doc__", "") or "") + "\n")
     lines.append(
-        "\n# For your own tests\n\nWhat `toolog.testing` offers; [Test your tools](../how-to/test-your-tools.md) "
-        "shows it at work. With pytest\nthere are also the fixture `toolog_records` and the mark `toolog`.\n"
+        "\n# For your own tests\n\nWhat `toolog.testing` offers; "
+        "[Test your tools](../how-to/test-your-tools.md) shows it at work. With pytest\nthere are also the fixture `toolog_records` and the mark `toolog`.\n"
     )
     for name in toolog.testing.__all__:
         thing = getattr(toolog.testing, name)
