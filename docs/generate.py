@@ -106,9 +106,10 @@ def write_api() -> str:
         if callable(thing):
             lines.append(_fenced(f"{name}{_signature_of(thing)}", "text"))
         lines.append("\n" + inspect.cleandoc(getattr(thing, "__doc__", "") or "") + "\n")
+    guide = "[Test your tools](../how-to/test-your-tools.md)"
     lines.append(
-        "\n# For your own tests\n\nWhat `toolog.testing` offers; "
-        "[Test your tools](../how-to/test-your-tools.md) shows it at work. With pytest\nthere are also the fixture `toolog_records` and the mark `toolog`.\n"
+        f"\n# For your own tests\n\nWhat `toolog.testing` offers; {guide} shows it at work. With pytest\n"
+        "there are also the fixture `toolog_records` and the mark `toolog`.\n"
     )
     for name in toolog.testing.__all__:
         thing = getattr(toolog.testing, name)
