@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import threading
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolog
-from toolog.context import CHAIN_END, Place, Scope, current, is_ours, mute, pop, push
+from toolog.context import CHAIN_END, Place, Scope, current, is_our_thread, is_ours, mute, pop, push
 from toolog.sanitize import Sanitizer, inuse
 from toolog.settings import capture
 
@@ -214,15 +215,29 @@ def test_pop_in_another_context_does_not_raise() -> None:
 
 
 def test_a_muted_thread_is_ours() -> None:
-    """What our own threads do is recognised by their context."""
-    assert not is_ours()
+    """What our own threads do is recognised by their context, and what they logged by their ident as long as
+    they run."""
+    answers: list[bool] = []
+    begun, go_on = threading.Event(), threading.Event()
 
-    def ours() -> bool:
+    def ours() -> None:
         mute()
-        return is_ours()
+        answers.append(is_ours())
+        begun.set()
+        go_on.wait(60)
 
-    assert contextvars.copy_context().run(ours)
+    thread = threading.Thread(target=ours)
+    thread.start()
+    assert begun.wait(60)
+    ident = thread.ident
+    assert answers == [True]
+    assert is_our_thread(ident)
     assert not is_ours()
+    assert not is_our_thread(threading.get_ident())
+    assert not is_our_thread("no ident")
+    go_on.set()
+    thread.join()
+    assert not is_our_thread(ident)
 
 
 def _nested(names: list[str | None]) -> Scope:

@@ -11,9 +11,10 @@ import os
 import random
 import sys
 from contextvars import ContextVar, Token, copy_context
-from threading import get_ident
+from threading import Thread, current_thread, get_ident
 from types import TracebackType
 from typing import Any, Protocol
+from weakref import ref
 
 from toolog.settings import capture
 
@@ -184,11 +185,30 @@ def pop(token: Token[Scope | None]) -> None:
     del held
 
 
+_ours: dict[int, ref[Thread]] = {}  # threads of ours that were begun, by their ident
+
+
 def mute() -> None:
     """Mark this thread as one of ours: what it calls or logs is not captured."""
     scope = Scope()
-    scope.muted = get_ident()
+    scope.muted = ident = get_ident()
     current.set(scope)
+    _ours[ident] = ref(current_thread(), _forget)
+
+
+def _forget(gone: ref[Thread]) -> None:
+    for ident, held in list(_ours.items()):
+        if held is gone:
+            _ours.pop(ident, None)
+
+
+def is_our_thread(ident: Any) -> bool:
+    """Whether a thread, by its ident, is one of ours that still runs. What it logged may come to a handler by
+    another thread, through a queue.
+    """
+    held = _ours.get(ident) if type(ident) is int else None
+    thread = None if held is None else held()
+    return thread is not None and thread.is_alive()
 
 
 class quiet:  # reads as a verb in `with`

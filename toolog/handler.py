@@ -20,7 +20,7 @@ from typing import Any
 from toolog import counters
 from toolog.breath import recording
 from toolog.call import refresh_plans
-from toolog.context import is_ours
+from toolog.context import is_our_thread, is_ours
 from toolog.emit import cancel_first_record, is_opening
 from toolog.errors import ConfigError, NotInstalled, kind_of
 from toolog.levels import level_name, parse_level
@@ -132,7 +132,8 @@ class ToologHandler(logging.Handler):
         self._pipeline.losses.note("broken", _levelno(record))
 
     def _take_line(self, line: logging.LogRecord) -> None:
-        if is_ours() and not _is_finalizer():  # a sink's client logs too: shipping that would never end
+        # A sink's client logs too, perhaps into a queue of the application's: shipping that would never end.
+        if (is_ours() and not _is_finalizer()) or _came_from_us(line):
             counters.count("own_records")
             return
         if _depth.value >= _NESTING:  # a value in a log line that logs when it is asked for its text
@@ -205,6 +206,12 @@ def _levelno(record: logging.LogRecord) -> int:
     """Return the level number of a record that may be broken in any way."""
     levelno: Any = record.levelno
     return levelno if type(levelno) is int and 0 <= levelno <= 65535 else logging.ERROR
+
+
+def _came_from_us(line: logging.LogRecord) -> bool:
+    """Whether a thread of ours logged a line that another thread, of a QueueListener's kind, brings here."""
+    thread = line.thread
+    return thread != threading.get_ident() and line.process in (os.getpid(), None) and is_our_thread(thread)
 
 
 def _is_finalizer() -> bool:
