@@ -20,7 +20,7 @@ from typing import Any
 from toolog.counters import contain
 from toolog.errors import ConfigError, SinkUnavailable
 from toolog.store.log_mover import LogMover, file_uri
-from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from toolog.store.schema import APPLICATION_ID, INDEXES, MIGRATIONS, VERSION
 
 BUSY_MS = 5000
 """Milliseconds to wait for another process that is writing."""
@@ -28,6 +28,8 @@ PAGE_SIZE = 16384
 """Bytes in a page: with records of 4 kB this writes about a sixth faster than the default of 4096."""
 FREE_AT_ONCE = 1000
 """Free pages given back in one transaction."""
+SMALL = 50_000
+"""Records of which an older store gets its indexes when it is opened: that takes less than a second."""
 FORK_WAIT = 0.1
 """Seconds a fork waits for a thread that is inside SQLite."""
 
@@ -126,6 +128,16 @@ class Database:
             except ConfigError:
                 self.close()
                 raise
+
+    def improve(self) -> int:
+        """Make one index that a large store of an older version has not got yet; return how many are missing
+        then.
+
+        Each takes some seconds for a million calls, in which others cannot write. Raises SinkUnavailable when
+        the store cannot be written now.
+        """
+        with self.writing() as connection:
+            return _make_next_index(connection)
 
     def shrink(self) -> None:
         """Give free pages back to the file system (overwritten first) and empty the log, as far as readers
@@ -286,6 +298,9 @@ class Database:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            newest = connection.execute("SELECT value FROM meta WHERE key = 'next_id'").fetchone()[0]
+            while newest <= SMALL and _make_next_index(connection):
+                pass
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -363,6 +378,17 @@ os.register_at_fork(
     after_in_parent=lambda: _after_fork(False),
     after_in_child=lambda: _after_fork(True),
 )
+
+
+def _make_next_index(connection: sqlite3.Connection) -> int:
+    """Make the first index that is missing, or is one of an older version; return how many still are."""
+    there = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
+    missing = [name for name, statement in INDEXES.items() if there.get(name) != statement]
+    if not missing:
+        return 0
+    connection.execute(f"DROP INDEX IF EXISTS {missing[0]}")
+    connection.execute(INDEXES[missing[0]])
+    return len(missing) - 1
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
