@@ -141,14 +141,12 @@ def test_whatever_context_a_request_brings_along_it_is_recorded(mini: Any, sent:
     def read(nothing: Any, given: Given) -> Request:
         return dataclasses.replace(_read_run(nothing, given), carrier=sent)
 
-    table = dataclasses.replace(
-        TABLE, entries=(dataclasses.replace(TABLE.entries[0], read=read), *TABLE.entries[1:])
-    )
+    first, *rest = TABLE.entries
+    table = dataclasses.replace(TABLE, entries=(dataclasses.replace(first, read=read), *rest))
     with capture(level="INFO") as records, toolog.instrument(mini, adapter=table):
-        assert mini.run(mini.Tool(abs), {}) == "error: abs() takes exactly one argument (0 given)"
-        assert mini.run(mini.Tool(lambda a: a + 1, "more"), {"a": 1}) == "2"
-    record = only(records, tool_name="more")
-    assert record["output"] == 2
+        assert mini.run(mini.Tool(add), {"a": 1}, "c-9") == "3"
+    (record,) = calls(records)
+    assert (record["output"], record["tool_call_id"]) == (3, "c-9")
     assert (record["trace_id"] == "a" * 32) == (sent["traceparent"] == f"00-{'a' * 32}-{'b' * 16}-01")
 
 
