@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import textwrap
 
 import pytest
+
+import toolog
+from toolog.testing import capture
 
 PROGRAM = """
 import collections, dataclasses, importlib, json, logging, pathlib, sys, threading, uuid
@@ -91,3 +95,12 @@ def test_what_toolog_calls_of_a_library_is_no_tool_call(
     assert [name for name in tools if name not in ("Shop", "Shop.sell", "later")] == []
     assert tools.count("Shop") == 1
     assert found[module]["asked"]
+
+
+@pytest.mark.parametrize("name", [[], None, 5])
+def test_code_without_a_sensible_module_calls_as_ever(name: object) -> None:
+    """A caller's module may have any name, or none: its call is the agent's, and goes as ever."""
+    with toolog.instrument(textwrap), capture(level="INFO") as records:
+        given = {"__name__": name, "shorten": textwrap.shorten}
+        assert eval("shorten('a b', 10)", given) == "a b"
+    assert [record["tool_name"] for record in records] == ["shorten"]

@@ -121,9 +121,15 @@ def make_outermost(record: Wrapper, homes: Homes) -> Wrapper:
 
     def toolog_outermost(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
-            caller = frame(1).f_globals.get("__name__")
-            at_home = known.get(caller)
-            if look_up(caller) if at_home is None else at_home:
+            try:
+                caller = frame(1).f_globals.get("__name__")
+                at_home = known.get(caller)
+                if at_home is None:
+                    at_home = look_up(caller)
+            except Exception as trouble:  # the globals of code that somebody made may be anything
+                contain("caller", trouble)
+                at_home = False
+            if at_home:
                 return wrapped(*args, **kwargs)
             return record(wrapped, instance, args, kwargs)
         except BaseException as error:
@@ -158,14 +164,17 @@ def _home(module: Any) -> int:
 
 def is_own_call(frame: FrameType | None) -> bool:
     """Whether a call that code at this frame makes is toolog's own, directly or by libraries on the way."""
-    while frame is not None:
-        module = frame.f_globals.get("__name__")
-        home = _homes.get(module)
-        if home is None:
-            home = _home(module)
-        if home in _KNOWN:
-            return home == _OURS
-        frame = frame.f_back
+    try:
+        while frame is not None:
+            module = frame.f_globals.get("__name__")
+            home = _homes.get(module)
+            if home is None:
+                home = _home(module)
+            if home in _KNOWN:
+                return home == _OURS
+            frame = frame.f_back
+    except Exception as trouble:  # the globals of code that somebody made may be anything
+        contain("caller", trouble)
     return False
 
 
