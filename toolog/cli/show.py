@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from toolog.report import Span
     from toolog.sinks.lines import Line
 
-DETAILS = ("input", "output", "stdout", "stderr", "tags", "masked", "truncated")
+DETAILS = ("reason", "input", "output", "stdout", "stderr", "tags", "masked", "truncated")
 _FEWEST = 6
 """How many digits of a trace id are asked for, so that none fits by accident."""
 
