@@ -91,6 +91,7 @@ def _indented(text: str) -> str:
 def write_api() -> str:
     """Return the page of public names: signature and docstring of each."""
     import toolog
+    import toolog.testing
 
     lines = [
         NOTE,
@@ -105,6 +106,15 @@ def write_api() -> str:
         if callable(thing):
             lines.append(_fenced(f"{name}{_signature_of(thing)}", "text"))
         lines.append("\n" + inspect.cleandoc(getattr(thing, "__doc__", "") or "") + "\n")
+    guide = "[Test your tools](../how-to/test-your-tools.md)"
+    lines.append(
+        f"\n# For your own tests\n\nWhat `toolog.testing` offers; {guide} shows it at work. With pytest\n"
+        "there are also the fixture `toolog_records` and the mark `toolog`.\n"
+    )
+    for name in toolog.testing.__all__:
+        thing = getattr(toolog.testing, name)
+        lines.append(f"\n## toolog.testing.{name}\n\n" + _fenced(f"{name}{_signature_of(thing)}", "text"))
+        lines.append("\n" + inspect.cleandoc(thing.__doc__) + "\n")
     return "".join(lines)
 
 

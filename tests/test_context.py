@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import threading
 from typing import Any
+from urllib.parse import quote
 
 import ormsgpack
 import pytest
@@ -11,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolog
-from toolog.context import Scope, current, is_ours, mute, pop, push
+from toolog.context import CHAIN_END, Place, Scope, current, is_our_thread, is_ours, mute, pop, push
 from toolog.sanitize import Sanitizer, inuse
+from toolog.settings import capture
 
 
 def test_sessions_and_tags_nest() -> None:
@@ -58,9 +61,9 @@ def test_a_lifted_hold_stays_lifted_elsewhere() -> None:
         held = toolog.carrier()
         with toolog.bind(hold=None):
             lifted = toolog.carrier()
-    with toolog.attach(held) as scope:
+    with toolog.attach(held, trusted=True) as scope:
         assert scope.bag.tags == {"hold": "case 4711"}
-    with toolog.attach(lifted) as scope:
+    with toolog.attach(lifted, trusted=True) as scope:
         assert scope.bag.tags.get("hold") is None
 
 
@@ -91,6 +94,62 @@ def test_malformed_carriers_are_left_out(wrong: Any) -> None:
         assert scope.trace is None
 
 
+def test_a_carrier_from_outside_decides_nothing_here() -> None:
+    """Who sends a carrier sets no hold, no session or tag that is bound here, no depth beyond the bound."""
+    told = ["depth=999999", "session=s-2", "tag.hold=x", "tag.team=b", "tag.new=c"]
+    sent = {"Baggage": ",".join(f"toolog.{item}" for item in told)}
+    with toolog.session("s-1", team="a"), toolog.attach(sent) as scope:
+        assert (scope.bag.session_id, scope.bag.tags) == ("s-1", {"team": "a", "new": "c"})
+        assert scope.depth == capture.max_depth - 1
+        assert "hold" not in ormsgpack.unpackb(b"\x82" + scope.bag.packed)["tags"]
+    with toolog.session("s-1", hold="case 4711"), toolog.attach(sent) as scope:
+        assert scope.bag.tags["hold"] == "case 4711"
+    with toolog.session("s-1", team="a"), toolog.attach(sent, trusted=True) as scope:
+        assert (scope.bag.session_id, scope.depth) == ("s-2", 999999)
+        assert scope.bag.tags == {"hold": "x", "team": "b", "new": "c"}
+
+
+@given(st.lists(st.text("ab%=; ", max_size=300), max_size=200))
+def test_of_a_huge_carrier_whole_items_are_read_up_to_the_bounds(values: list[str]) -> None:
+    """However much arrives from outside, 64 items within 8,192 characters are taken, none of them in part."""
+    told = [f"toolog.tag.t{place}={quote(value)}" for place, value in enumerate(values)]
+    taken: dict[str, str] = {}
+    size = 0
+    for place, item in enumerate(told[:64]):
+        size += len(item) + 1
+        if size > 8193:
+            break
+        taken[f"t{place}"] = values[place].strip()
+    with toolog.attach({"baggage": ",".join(told)}) as scope:
+        assert {key: text.strip() for key, text in scope.bag.tags.items()} == taken
+    with toolog.attach({"baggage": ",".join(told)}, trusted=True) as scope:
+        assert len(scope.bag.tags) == len(values)
+
+
+def test_a_carrier_is_not_longer_than_others_pass_on() -> None:
+    """Of very many or very long tags those are sent that have room, the hold first."""
+    many = {f"tag{number}": "x" * 50 for number in range(100)}
+    with toolog.session("s-1", long="y" * 10_000, **many, last="z", hold="case 4711"):
+        sent = toolog.carrier()
+    assert len(sent["baggage"]) <= 8192
+    assert sent["baggage"].count(",") == 63
+    with toolog.attach(sent, trusted=True) as scope:
+        assert scope.bag.session_id == "s-1"
+        assert {"hold", "tag0", "tag60"} <= set(scope.bag.tags)
+        assert "long" not in scope.bag.tags
+
+
+def test_a_mapping_that_cannot_be_read_is_left_out() -> None:
+    """A mapping of headers that raises when it is read is no carrier, and nothing reaches the caller."""
+
+    class Broken(dict[str, str]):
+        def items(self) -> Any:
+            raise RuntimeError("no items")
+
+    with toolog.attach(Broken(traceparent="x")) as scope:
+        assert scope.trace is None
+
+
 def test_a_later_version_of_traceparent_may_say_more() -> None:
     """Of a version that nobody knows yet, trace and span are read, as W3C asks."""
     with toolog.attach({"traceparent": f"cc-{'a' * 32}-{'b' * 16}-01-what-comes"}) as scope:
@@ -115,10 +174,9 @@ def test_a_carrier_is_masked_by_the_policy_in_use() -> None:
     """A path that the configured sanitizer holds for safe is sent as it is, as records show it."""
     safe = Sanitizer(safe_paths=["tags.contact"])
     inuse.enlist(safe)
-    with (
-        toolog.bind(contact="ada@example.org", other="bob@example.org"),
-        toolog.attach(toolog.carrier()) as scope,
-    ):
+    with toolog.bind(contact="ada@example.org", other="bob@example.org"):
+        sent = toolog.carrier()
+    with toolog.attach(sent) as scope:
         assert scope.bag.tags == {"contact": "ada@example.org", "other": "[MASKED:email]"}
 
 
@@ -157,12 +215,74 @@ def test_pop_in_another_context_does_not_raise() -> None:
 
 
 def test_a_muted_thread_is_ours() -> None:
-    """What our own threads do is recognised by their context."""
-    assert not is_ours()
+    """What our own threads do is recognised by their context, and what they logged by their ident as long as
+    they run."""
+    answers: list[bool] = []
+    begun, go_on = threading.Event(), threading.Event()
 
-    def ours() -> bool:
+    def ours() -> None:
         mute()
-        return is_ours()
+        answers.append(is_ours())
+        begun.set()
+        go_on.wait(60)
 
-    assert contextvars.copy_context().run(ours)
+    thread = threading.Thread(target=ours)
+    thread.start()
+    assert begun.wait(60)
+    ident = thread.ident
+    assert answers == [True]
+    assert is_our_thread(ident)
     assert not is_ours()
+    assert not is_our_thread(threading.get_ident())
+    assert not is_our_thread("no ident")
+    go_on.set()
+    thread.join()
+    assert not is_our_thread(ident)
+
+
+def _nested(names: list[str | None]) -> Scope:
+    """Return the innermost of nested scopes: a call of each name, a session for None."""
+    scope = Scope()
+    for number, name in enumerate(names, 1):
+        scope = Scope(scope)
+        if name is not None:
+            scope.plan, scope.span = Place(name), b"%016x" % number
+    return scope
+
+
+@given(st.lists(st.sampled_from(["a", "b", None]), max_size=100), st.sets(st.integers(0, 100)))
+def test_a_shown_chain_is_the_ends_of_the_chain(names: list[str | None], asked: set[int]) -> None:
+    """Whichever levels were asked before, a chain is shown whole, or by its ends and how many lie between."""
+    innermost = _nested(names)
+    scope: Scope | None = innermost
+    levels = []
+    while scope is not None:
+        levels.append(scope)
+        scope = scope.parent
+    for place in sorted(asked, reverse=True):
+        if place < len(levels):
+            levels[place].shown_chain()
+    chain = list(innermost.chain())
+    between = len(chain) - 2 * CHAIN_END
+    if between > 0:
+        chain[CHAIN_END:-CHAIN_END] = [f"... {between} more"]
+    assert innermost.shown_chain() == chain
+
+
+def test_showing_the_chain_at_each_level_of_a_recursion_is_linear() -> None:
+    """However deep a call is nested, showing its chain looks at no more levels than are shown."""
+    looks = 0
+
+    class Counting(Scope):
+        def _is_named(self) -> bool:
+            nonlocal looks
+            looks += 1
+            return super()._is_named()
+
+    scope: Scope = Counting()
+    for number in range(1, 3000):
+        scope = Counting(scope)
+        scope.plan, scope.span = Place("walk"), b"%016x" % number
+        before = looks
+        scope.shown_chain()
+        assert looks - before <= CHAIN_END + 2

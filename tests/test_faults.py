@@ -84,3 +84,36 @@ def test_long_texts_are_bounded() -> None:
     text = safe_text(lambda: "x" * 1_000_000)
     assert len(text) < 10_000
     assert text.endswith("more characters]")
+
+
+def test_notes_stand_beside_the_message() -> None:
+    """What was added to an exception, its causes and its members stands beside their messages as texts."""
+    error = ExceptionGroup("two", [ValueError("a"), TypeError("b")])
+    error.add_note("while paying")
+    error.exceptions[1].add_note("of the group")
+    error.__cause__ = KeyError("inner")
+    error.__cause__.add_note("of the cause")
+    described = describe_error(error)
+    assert described["notes"] == ["while paying"]
+    assert [link.get("notes") for link in described["chain"]] == [["of the cause"], None, ["of the group"]]
+    assert "notes" not in describe_error(ValueError("plain"))
+
+
+def test_notes_are_bounded() -> None:
+    """Of very many notes the first and the last stay, each bounded, and what is missing is told."""
+    error = ValueError("bad")
+    for number in range(1000):
+        error.add_note(f"{number} " + "x" * 10_000)
+    notes = describe_error(error)["notes"]
+    assert [note.split()[0] for note in notes[-2:]] == ["[...", "999"]
+    assert "984 more notes" in notes[-2]
+    assert notes[0].endswith("more characters]")
+    assert sum(map(len, notes)) < 20_000
+
+
+@pytest.mark.parametrize("held", ["text", 5, {"a": 1}, [1, None, b"x"], iter(["a"])])
+def test_what_are_no_notes_is_left_out(held: object) -> None:
+    """``__notes__`` may be anything; what is no list of texts is not looked into."""
+    error = ValueError("bad")
+    error.__notes__ = held  # type: ignore[assignment]
+    assert "notes" not in describe_error(error)

@@ -11,9 +11,10 @@ import os
 import random
 import sys
 from contextvars import ContextVar, Token, copy_context
-from threading import get_ident
+from threading import Thread, current_thread, get_ident
 from types import TracebackType
 from typing import Any, Protocol
+from weakref import ref
 
 from toolog.settings import capture
 
@@ -70,6 +71,8 @@ class Place:
 
 EMPTY = Bag()
 NOWHERE = Place()
+CHAIN_END = 32
+"""Names at either end that are shown of a chain of calls which is longer than both ends."""
 
 
 class Scope:
@@ -77,6 +80,7 @@ class Scope:
 
     muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
     output: Any = None  # what collects the prints of the call
+    begun: tuple[tuple[str, ...], int] | None = None  # the first names of the chain, and how many it has
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
@@ -116,11 +120,42 @@ class Scope:
         names: list[str] = []
         scope: Scope | None = self
         while scope is not None:
-            above = scope.parent
-            if scope.plan.tool_name is not None and (above is None or above.span != scope.span):
-                names.append(scope.plan.tool_name)
-            scope = above
+            if scope._is_named():
+                names.append(str(scope.plan.tool_name))
+            scope = scope.parent
         return tuple(reversed(names))
+
+    def shown_chain(self) -> list[str]:
+        """Return the chain as it is shown: of a very long one the first and the last names.
+
+        Each level keeps how the chain begins, so that a recursion which asks at every level is not slower the
+        deeper it is.
+        """
+        unknown: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None and scope.begun is None:
+            unknown.append(scope)
+            scope = scope.parent
+        first, number = scope.begun if scope is not None and scope.begun is not None else ((), 0)
+        for scope in reversed(unknown):
+            if scope._is_named():
+                number += 1
+                if len(first) < CHAIN_END:
+                    first = (*first, str(scope.plan.tool_name))
+            scope.begun = first, number
+        last: list[str] = []
+        scope = self
+        while scope is not None and len(last) < min(number - len(first), CHAIN_END):
+            if scope._is_named():
+                last.append(str(scope.plan.tool_name))
+            scope = scope.parent
+        between = number - len(first) - len(last)
+        return [*first, *([f"... {between} more"] if between else []), *reversed(last)]
+
+    def _is_named(self) -> bool:
+        """Whether it is a tool's call, and not a scope inside of one."""
+        above = self.parent
+        return self.plan.tool_name is not None and (above is None or above.span != self.span)
 
 
 current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)
@@ -150,11 +185,30 @@ def pop(token: Token[Scope | None]) -> None:
     del held
 
 
+_ours: dict[int, ref[Thread]] = {}  # threads of ours that were begun, by their ident
+
+
 def mute() -> None:
     """Mark this thread as one of ours: what it calls or logs is not captured."""
     scope = Scope()
-    scope.muted = get_ident()
+    scope.muted = ident = get_ident()
     current.set(scope)
+    _ours[ident] = ref(current_thread(), _forget)
+
+
+def _forget(gone: ref[Thread]) -> None:
+    for ident, held in list(_ours.items()):
+        if held is gone:
+            _ours.pop(ident, None)
+
+
+def is_our_thread(ident: Any) -> bool:
+    """Whether a thread, by its ident, is one of ours that still runs. What it logged may come to a handler by
+    another thread, through a queue.
+    """
+    held = _ours.get(ident) if type(ident) is int else None
+    thread = None if held is None else held()
+    return thread is not None and thread.is_alive()
 
 
 class quiet:  # reads as a verb in `with`
@@ -207,18 +261,20 @@ class Mode:
     one.
 
     ``simple`` speaks of a call's beginning, ``plain`` of its end. ``refresh`` decides anew; whoever changes
-    the settings of capture calls it.
+    the settings of capture calls it. ``ending``: the process ends, and so did calls that still run.
     """
 
     plain = True
     simple = True
+    ending = False
     max_depth = min(capture.max_depth, DEEP)
 
     @classmethod
     def refresh(cls) -> None:
         """Look at the settings and the bridge again."""
         cls.max_depth = min(capture.max_depth, DEEP)
-        cls.plain = not (capture.capture_output or capture.slow_ms is not None or capture.levels)
+        watched = capture.capture_output or capture.slow_ms is not None or capture.levels
+        cls.plain = not (watched or cls.ending)
         cls.simple = cls.plain and bridge is None
 
 

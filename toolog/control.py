@@ -8,6 +8,7 @@ given to another one. Lines are JSON objects: ``{"level": "DEBUG", "tool": "paym
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolog.counters import contain
-from toolog.descriptors import above_standard
+from toolog.descriptors import Mark, keep, let_go, mark
 from toolog.errors import ConfigError
 from toolog.levels import parse_level, set_level
 
@@ -38,6 +39,7 @@ class Inbox:
     def __init__(self, directory: Path) -> None:
         self._path = directory / FOLDER / f"{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}"
         self._fd = -1
+        self._mark: Mark = (0, 0)
         self._read = 0
 
     def open(self) -> None:
@@ -46,7 +48,8 @@ class Inbox:
         processes(self._path.parent.parent)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         fresh = self._path.with_suffix(".new")
-        self._fd = above_standard(os.open(fresh, flags, 0o600))
+        self._fd = keep(os.open(fresh, flags, 0o600))
+        self._mark = mark(self._fd)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.rename(fresh, self._path)  # named only when it is locked: nobody takes it for a dead process's
 
@@ -55,12 +58,17 @@ class Inbox:
         if self._fd < 0:
             return 0
         try:
-            size = os.fstat(self._fd).st_size
+            facts = os.fstat(self._fd)
+            size = facts.st_size
+            if (facts.st_dev, facts.st_ino) != self._mark:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             if size <= self._read:
                 return 0
             data = os.pread(self._fd, _LONGEST, self._read)
         except OSError as error:
             contain("control", error)
+            if error.errno == errno.EBADF:  # the application closed what it did not open
+                self._open_again()
             return 0
         whole, newline, _ = data.rpartition(b"\n")
         if not newline:  # half a line: the rest will come, unless it is nonsense
@@ -71,6 +79,14 @@ class Inbox:
         for line in lines:
             self._obey(line)
         return len(lines)
+
+    def _open_again(self) -> None:
+        """Make the file anew; what stood in the one before was read."""
+        self._fd, self._read = -1, 0
+        try:
+            self.open()
+        except OSError as error:
+            contain("control", error)
 
     def _obey(self, line: bytes) -> None:
         try:
@@ -88,13 +104,13 @@ class Inbox:
                 os.unlink(self._path)
             except OSError:
                 pass
-            os.close(fd)
+            let_go(fd, self._mark)
 
     def after_fork_in_child(self) -> None:
         """Close the parent's file without unlocking or deleting it."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            let_go(fd, self._mark)
 
 
 def processes(directory: str | os.PathLike[str]) -> list[Process]:

@@ -29,6 +29,10 @@ LEVELS = {
 first: list[Callable[[], None]] = []
 """The hook to run before the first record, until it has run."""
 
+before_the_end: list[Callable[[], None]] = []
+"""What capture does when the process ends, before the last records are shipped: it ends the calls that have
+no end. May be called more than once, and never raises."""
+
 _claim: list[None] = []
 """One token: whose ``pop`` gets it runs the hook. No lock, because a hook imports, and a signal handler
 may call a tool."""
@@ -151,6 +155,6 @@ def loss_record(
 
 
 __all__ = [
-    "LEVELS", "cancel_first_record", "deliver", "emit_event", "first", "is_opening", "level_name", "level_of",
-    "loss_record", "on_first_record",
+    "LEVELS", "before_the_end", "cancel_first_record", "deliver", "emit_event", "first", "is_opening",
+    "level_name", "level_of", "loss_record", "on_first_record",
 ]  # fmt: skip

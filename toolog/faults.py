@@ -12,26 +12,52 @@ _get_cause = BaseException.__dict__["__cause__"].__get__
 _get_context = BaseException.__dict__["__context__"].__get__
 _get_suppressed = BaseException.__dict__["__suppress_context__"].__get__
 _get_traceback = BaseException.__dict__["__traceback__"].__get__
+_get_dict = BaseException.__dict__["__dict__"].__get__
 
 _FRAMES_FIRST, _FRAMES_LAST = 5, 45
 _CHAIN = 10
 _TEXT = 8192
 """Longest message kept, characters."""
+_NOTES = 16
+_NOTE = 1024
+"""How many of an exception's notes are kept, and how many characters of each."""
 
 
 def _itself(value: object) -> object:
     return value
 
 
-def safe_text(make: Callable[[], object]) -> str:
-    """Return ``str(make())``, bounded, or a note of what failed: an exception's own text may raise."""
+def safe_text(make: Callable[[], object], most: int = _TEXT) -> str:
+    """Return ``str(make())``, of ``most`` characters, or a note of what failed: an exception's own text may
+    raise.
+    """
     try:
         text = make()
         if type(text) is not str:
             text = str.__str__(text) if isinstance(text, str) else str(text)
     except Exception as error:
         return f"[no text: {_type_name(error)}]"
-    return text if len(text) <= _TEXT else text[:_TEXT] + f"[... {len(text) - _TEXT} more characters]"
+    return text if len(text) <= most else text[:most] + f"[... {len(text) - most} more characters]"
+
+
+def _notes(error: BaseException) -> list[str]:
+    """Return what was added to an exception by ``add_note``; of very many the first and the last one."""
+    held = _get_dict(error).get("__notes__")
+    if type(held) is not list and type(held) is not tuple:  # not ours to iterate over
+        return []
+    notes = [note for note in held if isinstance(note, str)]
+    left_out = len(notes) - _NOTES
+    if left_out > 0:
+        notes[_NOTES - 1 : -1] = [f"[... {left_out} more notes]"]
+    return [safe_text(partial(_itself, note), _NOTE) for note in notes]
+
+
+def _described(error: BaseException) -> dict[str, Any]:
+    described: dict[str, Any] = {"type": _type_name(error), "message": safe_text(partial(_itself, error))}
+    notes = _notes(error)
+    if notes:
+        described["notes"] = notes
+    return described
 
 
 def _type_name(error: BaseException) -> str:
@@ -80,25 +106,21 @@ def _next_in_chain(error: BaseException) -> BaseException | None:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return ``{"type", "message", "stack", "chain"}`` of an exception, its causes and members included.
-    Never raises.
+    """Return ``{"type", "message", "notes", "stack", "chain"}`` of an exception, its causes and members
+    included. Never raises.
     """
-    described: dict[str, Any] = {
-        "type": _type_name(error),
-        "message": safe_text(lambda: error),
-        "stack": _stack(_get_traceback(error)),
-    }
-    chain: list[dict[str, str]] = []
+    described = _described(error)
+    described["stack"] = _stack(_get_traceback(error))
+    chain: list[dict[str, Any]] = []
     seen = {id(error)}
     cause = _next_in_chain(error)
     while cause is not None and id(cause) not in seen and len(chain) < _CHAIN:
         seen.add(id(cause))
-        linked = cause
-        chain.append({"type": _type_name(linked), "message": safe_text(partial(_itself, linked))})
-        cause = _next_in_chain(linked)
+        chain.append(_described(cause))
+        cause = _next_in_chain(cause)
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions[: _CHAIN - len(chain)]:
-            chain.append({"type": _type_name(member), "message": safe_text(partial(_itself, member))})
+            chain.append(_described(member))
     if chain:
         described["chain"] = chain
     return described

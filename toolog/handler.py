@@ -8,6 +8,7 @@ lock, so a signal handler or a finalizer that logs cannot deadlock in it.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from toolog.all_pipelines import holds_logging_lock, pipelines
 from toolog.breath import recording
 from toolog.call import refresh_plans
 from toolog.configuration import pipeline_options
-from toolog.context import is_ours
+from toolog.context import is_our_thread, is_ours
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
 from toolog.events import record_from_log
@@ -122,7 +123,8 @@ class ToologHandler(logging.Handler):
         self._pipeline.losses.note("broken", _levelno(record))
 
     def _take_line(self, line: logging.LogRecord) -> None:
-        if is_ours() and not _is_finalizer():  # a sink's client logs too: shipping that would never end
+        # A sink's client logs too, perhaps into a queue of the application's: shipping that would never end.
+        if (is_ours() and not _is_finalizer()) or _came_from_us(line):
             counters.count("own_records")
             return
         if _depth.value >= _NESTING:  # a value in a log line that logs when it is asked for its text
@@ -195,6 +197,12 @@ def _levelno(record: logging.LogRecord) -> int:
     """Return the level number of a record that may be broken in any way."""
     levelno: Any = record.levelno
     return levelno if type(levelno) is int and 0 <= levelno <= 65535 else logging.ERROR
+
+
+def _came_from_us(line: logging.LogRecord) -> bool:
+    """Whether a thread of ours logged a line that another thread, of a QueueListener's kind, brings here."""
+    thread = line.thread
+    return thread != threading.get_ident() and line.process in (os.getpid(), None) and is_our_thread(thread)
 
 
 def _is_finalizer() -> bool:

@@ -11,7 +11,7 @@ from toolog.context import getrandbits
 
 class Ids:
     """Span ids of this process: a random start and a step coprime to 2**64, so none comes twice and all look
-    random.
+    random. The start is a multiple of the step, up to the 2**63th, so the invalid id 0 is 2**63 steps away.
 
     ``next`` on a counter is atomic and costs a third of drawing random bits and checking them. A trace made
     here begins with digits of its own (so that few of them name it), goes on with ``prefix``, random for the
@@ -20,13 +20,13 @@ class Ids:
     """
 
     step = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, made odd: neighbours in time lie far apart
-    counter = itertools.count(getrandbits(64), step)
+    counter = itertools.count((getrandbits(63) + 1) * step % 2**64, step)
     prefix = b"%08x" % getrandbits(32)
 
     @classmethod
     def reseed(cls) -> None:
         """Begin at another random number, as a forked child must."""
-        cls.counter = itertools.count(getrandbits(64), cls.step)
+        cls.counter = itertools.count((getrandbits(63) + 1) * cls.step % 2**64, cls.step)
 
 
 os.register_at_fork(after_in_child=Ids.reseed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
@@ -53,11 +54,31 @@ def validate(record: Mapping[str, Any]) -> None:
 def iter_faults(record: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield each `Fault` of a record, ordered by path; nothing when it is valid."""
     document: Any = dict(record) if isinstance(record, Mapping) else record
+    endless = dict(_endless(document))
     quick = _quick_check()
-    if quick is not None and quick(document):
+    if quick is not None and not endless and quick(document):
         return
-    errors = _validator().iter_errors(document)
-    yield from sorted({_fault(error) for error in errors})
+    faults = {_fault(error) for error in _validator().iter_errors(document)}
+    faults = {fault for fault in faults if fault.path not in endless}
+    yield from sorted(
+        faults | {Fault(path, "finite", f"{value} is no number in JSON") for path, value in endless.items()}
+    )
+
+
+def _endless(document: Any) -> Iterator[tuple[str, float]]:
+    """Yield path and value of each NaN and infinity: JSON has none, and a JSON Schema cannot say so."""
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), document)]  # not by recursion: it may nest deeply
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                yield _path(path), value
+        elif isinstance(value, dict):
+            waiting += [((*path, key), inner) for key, inner in value.items() if not isinstance(inner, str)]
+        elif isinstance(value, list):
+            waiting += [
+                ((*path, place), inner) for place, inner in enumerate(value) if not isinstance(inner, str)
+            ]
 
 
 @cache
@@ -78,7 +99,10 @@ def _validator() -> Any:
 
     formats = jsonschema.FormatChecker(formats=())
     formats.checks("date-time")(_is_date_time)
-    return jsonschema.Draft202012Validator(_schema(), format_checker=formats)
+    plain = jsonschema.Draft202012Validator
+    kinds = plain.TYPE_CHECKER.redefine("number", _is_number)
+    made: Any = jsonschema.validators.extend(plain, type_checker=kinds)
+    return made(_schema(), format_checker=formats)
 
 
 @cache
@@ -99,6 +123,12 @@ def _quick_check() -> Callable[[Any], bool] | None:
             return False
 
     return check
+
+
+def _is_number(checker: Any, value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_date_time(value: object) -> bool:

@@ -8,7 +8,8 @@
         assert records[0]["status"] == "success"
 
 ``assert_no_leaks(["hunter2!"], Path("logs"))`` fails when a known secret got out.
-With pytest, the fixture ``toolog_records`` is the same list for the whole test. This module is loaded by
+With pytest, the fixture ``toolog_records`` is the same list for the whole test, and the mark ``toolog`` takes
+what `capture` does: ``@pytest.mark.toolog(level="INFO", capture_output=True)``. This module is loaded by
 every run of pytest in an environment that has toolog, so it imports the rest of toolog only when it is used.
 """
 
@@ -28,6 +29,8 @@ except ImportError:  # no pytest: `capture` works without it
     pytest = None  # type: ignore[assignment]
 
 Records = list[dict[str, Any]]
+
+__all__ = ["assert_no_leaks", "capture", "find", "only"]
 
 
 class _Collector(logging.Handler):
@@ -215,8 +218,21 @@ def _shown(thing: Any) -> Any:
 
 if pytest is not None:
 
+    def pytest_configure(config: pytest.Config) -> None:
+        """Make the mark known, also where unknown marks are errors."""
+        config.addinivalue_line(
+            "markers", "toolog(level='DEBUG', logs=False, **settings): what toolog_records captures"
+        )
+
     @pytest.fixture
-    def toolog_records() -> Iterator[Records]:
-        """The records of all tool calls of this test: plain dicts, sanitized, each valid by the schema."""
-        with capture() as records:
+    def toolog_records(request: pytest.FixtureRequest) -> Iterator[Records]:
+        """The records of all tool calls of this test: plain dicts, sanitized, each valid by the schema.
+
+        ``@pytest.mark.toolog(level="INFO", capture_output=True)`` on a test, a class or a module says how
+        they are captured; the nearest mark wins, setting by setting.
+        """
+        wanted: dict[str, Any] = {}
+        for mark in request.node.iter_markers("toolog"):
+            wanted = {**dict(zip(("level",), mark.args, strict=False)), **mark.kwargs, **wanted}
+        with capture(**wanted) as records:
             yield records

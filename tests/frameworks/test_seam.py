@@ -126,6 +126,30 @@ def test_what_the_framework_makes_of_an_exception_is_not_what_is_recorded(mini: 
     assert (record["event"], record["error"]["type"]) == ("tool_call_failed", "LookupError")
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"},
+        {"traceparent": "\ud800" * 60, "baggage": "toolog.session=\ud800,toolog.tag.\ud800=%ff"},
+        {"traceparent": "", "baggage": "," * 100_000},
+        {"traceparent": 5, "baggage": ["x"], 7: None},
+    ],
+)
+def test_whatever_context_a_request_brings_along_it_is_recorded(mini: Any, sent: Any) -> None:
+    """What came over a wire with a request may be anything; it neither stops the call nor its record."""
+
+    def read(nothing: Any, given: Given) -> Request:
+        return dataclasses.replace(_read_run(nothing, given), carrier=sent)
+
+    first, *rest = TABLE.entries
+    table = dataclasses.replace(TABLE, entries=(dataclasses.replace(first, read=read), *rest))
+    with capture(level="INFO") as records, toolog.instrument(mini, adapter=table):
+        assert mini.run(mini.Tool(add), {"a": 1}, "c-9") == "3"
+    (record,) = calls(records)
+    assert (record["output"], record["tool_call_id"]) == (3, "c-9")
+    assert (record["trace_id"] == "a" * 32) == (sent["traceparent"] == f"00-{'a' * 32}-{'b' * 16}-01")
+
+
 def test_a_tool_that_was_tried_again_is_one_record_with_attempts(mini: Any) -> None:
     """Each try has its own status and error; the record ends as the last one did."""
     left = [LookupError("first"), LookupError("second")]

@@ -112,6 +112,45 @@ def test_what_a_sinks_client_logs_is_not_shipped(tmp_path: Path) -> None:
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.parametrize("mode", ["memory", "process"])
+def test_what_a_sinks_client_logs_into_a_queue_is_not_shipped(mode: str, tmp_path: Path) -> None:
+    """Where a QueueListener's thread brings the lines to the handler, those of a sink's client end there."""
+    (tmp_path / "talking.py").write_text(
+        "import logging\n"
+        "from toolog.sinks.file import FileSink\n"
+        "class Sink(FileSink):\n"
+        "    def write(self, batch):\n"
+        "        logging.getLogger('any.name').warning('sending')\n"
+        "        return super().write(batch)\n"
+    )
+    run(
+        """
+        import logging.handlers, queue
+        sys.path.insert(0, ".")
+        sinks = {"out": {"type": "talking:Sink", "path": "out.jsonl", "batch": {"max_age": 0.01}}}
+        lines = queue.Queue()
+        listener = logging.handlers.QueueListener(lines, handler(sys.argv[1], sinks=sinks))
+        listener.start()
+        root = logging.getLogger()
+        root.setLevel(1)
+        root.addHandler(logging.handlers.QueueHandler(lines))
+        for number in range(3):
+            logging.getLogger("app").info("%d", number)
+            deadline = time.monotonic() + 60
+            while stats()["own_records"] <= number and time.monotonic() < deadline:
+                time.sleep(0.01)
+        listener.stop()
+        assert flush(30)
+        figures = stats()
+        assert figures["accepted"] == 3, figures
+        assert figures["own_records"] >= 3, figures
+        """,
+        tmp_path,
+        mode,
+    )
+    assert_complete(tmp_path, [0, 1, 2])
+
+
 def test_value_that_logs_when_asked_for_its_text(tmp_path: Path) -> None:
     """A log line's argument whose __str__ logs itself again ends, and the line arrives."""
     run(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import toolog
+from tests.helpers import wrap
 from toolog.errors import ConfigError
 from toolog.settings import capture as settings
 from toolog.testing import capture, find, only
@@ -103,3 +104,23 @@ def test_fixture(toolog_records: list[dict[str, Any]]) -> None:
     """The pytest fixture is the same list for the whole test."""
     lookup("lamp")
     assert only(toolog_records, event="tool_call_success")["tool_name"] == "lookup"
+
+
+@pytest.mark.toolog(level="INFO", max_depth=3)
+class TestMarks:
+    """What the mark says."""
+
+    def test_a_mark_sets_what_is_captured(self, toolog_records: list[dict[str, Any]]) -> None:
+        """Level and settings of a class's mark hold in its tests."""
+        wrap(lambda: print("said"), "speak")()
+        assert [record["event"] for record in toolog_records] == ["tool_call_success"]
+        assert settings.max_depth == 3
+        assert not toolog_records[0].get("stdout")
+
+    @pytest.mark.toolog("DEBUG", capture_output=True)
+    def test_the_nearest_mark_wins(self, toolog_records: list[dict[str, Any]]) -> None:
+        """A test's own mark goes before that of its class, for what both say."""
+        wrap(lambda: print("said"), "speak")()
+        assert [record["event"] for record in toolog_records] == ["tool_call_start", "tool_call_success"]
+        assert toolog_records[1]["stdout"] == "said\n"
+        assert settings.max_depth == 3

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 import aiohttp
 import boto3
+import httpx
 import pytest
 import redis
+import requests
 import sqlalchemy
 from tooling import Namespaces, calls, names
 
@@ -86,6 +88,55 @@ def test_aiohttp(seen: Collector, servers: tuple[str, int]) -> None:
     assert found[3]["error"]["type"].endswith("ClientConnectorError")
     made.undo()
     assert before.differences() == []
+
+
+def test_streams_of_httpx(seen: Collector, servers: tuple[str, int]) -> None:
+    """A streamed request is one record with its response, or with its failure; nothing is read for it."""
+    url = f"{servers[0]}/a"
+    before = Namespaces(httpx, httpx.Client, httpx.AsyncClient, httpx.Response)
+    made = instrument(httpx)
+
+    async def fetch() -> None:
+        async with httpx.AsyncClient() as client, client.stream("GET", url) as response:
+            assert not response.is_stream_consumed
+            assert b"".join([part async for part in response.aiter_bytes()]) == b'{"answer": 42}'
+
+    with httpx.Client() as client, client.stream("GET", url) as response:
+        assert not response.is_stream_consumed
+        assert list(response.iter_lines()) == ['{"answer": 42}']
+    with httpx.stream("GET", url) as response:  # the body is left unread
+        assert not response.is_stream_consumed
+    with pytest.raises(httpx.ConnectError), httpx.stream("GET", "http://127.0.0.1:9/"):
+        raise AssertionError("nobody listens there")
+    asyncio.run(fetch())
+    found = calls(seen)
+    assert [(one["tool_name"], one["status"]) for one in found] == [
+        ("Response.iter_lines", "success"), ("Client.stream", "success"),
+        ("stream", "success"), ("stream", "execution_error"),
+        ("Response.aiter_bytes", "success"), ("AsyncClient.stream", "success"),
+    ]  # fmt: skip
+    assert found[0]["output"] == ['{"answer": 42}']
+    assert [found[place]["output"]["state"]["status_code"] for place in (1, 2, 5)] == [200, 200, 200]
+    assert found[3]["error"]["type"] == "httpx.ConnectError"
+    made.undo()
+    assert before.differences() == []
+
+
+def test_streams_of_requests(seen: Collector, servers: tuple[str, int]) -> None:
+    """A request with stream=True is a record when its response has come; what is read of it is another."""
+    made = instrument(requests)
+    with requests.get(f"{servers[0]}/a", stream=True) as response:
+        assert response.raw.tell() == 0
+        assert list(response.iter_lines()) == [b'{"answer": 42}']
+    with requests.get(f"{servers[0]}/b", stream=True) as response:
+        assert next(response.iter_content(4)) == b'{"an'
+    found = calls(seen)
+    assert [(one["tool_name"], one["status"]) for one in found] == [
+        ("get", "success"), ("Response.iter_lines", "success"),
+        ("get", "success"), ("Response.iter_content", "closed"),
+    ]  # fmt: skip
+    assert found[1]["output"] == ['{"answer": 42}']
+    made.undo()
 
 
 def test_sqlalchemy(seen: Collector) -> None:

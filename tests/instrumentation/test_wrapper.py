@@ -225,6 +225,21 @@ def test_bounds_of_values_do_not_break_our_own_fields(seen: Collector, settings:
     assert len(deepest["error"]["chain"]) == 9
 
 
+def test_notes_of_an_error_are_masked(seen: Collector) -> None:
+    """What an agent adds to an exception by add_note is in the record, masked like its message."""
+
+    def pay() -> None:
+        error = ValueError("refused for ada@example.org")
+        error.add_note("asked by bob@example.org with password=inv-9-ented")
+        raise error from KeyError("first")
+
+    with pytest.raises(ValueError, match="ada@"):
+        wrap(pay)()
+    document = seen.only()
+    toolog.validate(document)
+    assert document["error"]["notes"] == ["asked by [MASKED:email] with password=[MASKED:password]"]
+
+
 def test_depth_raises_where_asked(seen: Collector, settings: Any) -> None:
     """With on_max_depth="raise" the call is refused with its chain, and recorded as rejected."""
     settings.max_depth, settings.on_max_depth = 1, "raise"

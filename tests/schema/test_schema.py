@@ -132,6 +132,19 @@ def test_messages_are_bounded() -> None:
     assert all(len(fault.message) < 400 for fault in faults)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_has_not_is_a_fault(value: float) -> None:
+    """NaN and infinities are faults wherever they stand, named by path, with and without the fast library."""
+    record = {
+        **GOLDEN["tool_call_success"]["record"],
+        "duration_ms": value,
+        "input": {"rows": [1.5, {"score": value}], "huge": 10**400},
+        "output": value,
+    }
+    found = {(fault.path, fault.rule) for fault in schema.iter_faults(record)}
+    assert found == {("duration_ms", "finite"), ("input.rows[1].score", "finite"), ("output", "finite")}
+
+
 VALUES = (
     st.none()
     | st.booleans()

@@ -250,11 +250,11 @@ def test_what_a_dying_creator_left_is_swept_up(directory: Path) -> None:
 def test_a_lock_whose_file_was_deleted_is_noticed(tmp_path: Path) -> None:
     """Others would make a new file and lock that one; whoever holds the old one must know."""
     first, second = ShipperLock(tmp_path), ShipperLock(tmp_path)
-    assert not first.is_deleted()
+    assert not first.is_lost()
     assert first.try_acquire()
-    assert not first.is_deleted()
+    assert not first.is_lost()
     first.path.unlink()
-    assert first.is_deleted()
+    assert first.is_lost()
     assert second.try_acquire()
     first.release()
     assert not first.try_acquire()

@@ -14,13 +14,16 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from tests import documents
 from toolog import store
 from toolog.errors import ConfigError, SinkUnavailable
+from toolog.sinks.base import JSON, SinkRecord
+from toolog.sinks.sqlite import SqliteSink
 from toolog.store import connections, log_mover
-from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from toolog.store.schema import APPLICATION_ID, INDEXES, MIGRATIONS, VERSION
 
 WRITER = """
 import sys
@@ -88,6 +91,71 @@ def test_an_older_store_is_migrated_with_its_records(tmp_path: Path, version: in
         assert opened.record(documents.call(1)["record_id"]) == documents.call(1)
         assert opened.search("shoes") == [documents.call(1)]
         assert opened.size()["version"] == VERSION
+
+
+def indexes_of(path: Path) -> dict[str, str]:
+    """Return the statements of a database's indexes that came later than their tables."""
+    connection = sqlite3.connect(path)
+    found = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
+    connection.close()
+    return {name: sql for name, sql in found.items() if name in INDEXES}
+
+
+def test_new_and_small_stores_have_their_indexes_at_once(tmp_path: Path) -> None:
+    """A new store, and a small one of an older version, have every index when they are open."""
+    make_version(tmp_path / "old.db", 2)
+    assert indexes_of(tmp_path / "old.db") != INDEXES
+    for name in ("old.db", "new.db"):
+        store.open(tmp_path / name).close()
+        assert indexes_of(tmp_path / name) == INDEXES
+
+
+def test_a_large_older_store_opens_at_once_and_gets_its_indexes_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening reads no rows of a large store; the sink makes one index with each small batch, and then no
+    more."""
+    monkeypatch.setattr(connections, "SMALL", 0)
+    path = tmp_path / "calls.db"
+    make_version(path, 2)
+    sink = SqliteSink(path=path)
+    sink.connect()
+    before = indexes_of(path)
+    assert len(before) == 1
+    made = []
+    for number in range(len(INDEXES) + 2):
+        document = orjson.dumps(documents.call(number))
+        assert sink.write([SinkRecord(document, JSON)]) is None
+        made.append(sum(sql == INDEXES[name] for name, sql in indexes_of(path).items()))
+    sink.close()
+    assert made == [1, 2, 3, 4, 4, 4]
+
+
+def test_a_death_while_an_index_is_made_costs_nothing(tmp_path: Path) -> None:
+    """A process that is killed in the middle of it leaves a sound store, and the next one makes the index."""
+    path = tmp_path / "calls.db"
+    make_version(path, 2)
+    code = (
+        "import os, signal, sys\n"
+        "from tests import documents\n"
+        "from toolog import store\n"
+        "from toolog.store import connections, database\n"
+        "connections.SMALL = 0\n"
+        "opened = store.open(sys.argv[1])\n"
+        "opened.write([documents.call(1)])\n"
+        "make, die = database.make_next_index, lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "database.make_next_index = lambda connection: (make(connection), die())\n"
+        "opened.improve()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert len(indexes_of(path)) == 1
+    with store.open(path) as opened:
+        assert opened.record(documents.call(1)["record_id"]) == documents.call(1)
+        missing = opened.improve()
+        while missing:
+            missing = opened.improve()
+    assert indexes_of(path) == INDEXES
 
 
 def test_a_newer_store_is_left_alone(tmp_path: Path) -> None:

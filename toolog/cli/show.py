@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolog.report import Span
     from toolog.sinks.lines import Line
 
-DETAILS = ("input", "output", "stdout", "stderr", "tags", "masked", "truncated")
+DETAILS = ("reason", "input", "output", "stdout", "stderr", "tags", "masked", "truncated")
 _FEWEST = 6
 """How many digits of a trace id are asked for, so that none fits by accident."""
 
@@ -110,6 +110,9 @@ def _error(error: Mapping[str, Any]) -> Iterator[Line]:
         word = "error" if position == 0 else "cause"
         text = f"{lines.visible(one.get('type'))}: {lines.visible(one.get('message') or '')}"
         yield [("dim", f"  {word:<10}"), ("bad", text)]
+        for note in one.get("notes") or []:
+            for row in str(note).splitlines():
+                yield [("dim", " " * 12), ("text", lines.visible(row))]
         for row in str(one.get("stack") or "").splitlines():
             yield [("dim", " " * 12 + lines.visible(row))]
 

@@ -139,9 +139,9 @@ def too_deep(call: Call) -> CallDepthExceeded | None:
     try:
         if capture.on_max_depth != "raise":
             return None
-        chain = call.chain()
+        shown = " > ".join(call.shown_chain())
         error = CallDepthExceeded(
-            f"tool calls are nested deeper than max_depth={capture.max_depth}: {' > '.join(chain)}", chain
+            f"tool calls are nested deeper than max_depth={capture.max_depth}: {shown}", call.chain()
         )
         call.add(phase="validation")
         finish(call, "tool_call_rejected", "context_error", 0, error=error)
@@ -229,17 +229,7 @@ class Outside(Scope):
 
 
 _OURS = frozenset({"error", "depth_exceeded", "attempts"})
-_CHAIN_END = 32  # names at either end of a chain of calls that is deeper than that
-_NAME = 200  # characters of a name there
-
-
-def _shown_chain(call: Call) -> list[str]:
-    """Return the names of the tools from the root to this call; of very many the first and the last ones."""
-    names = [name[:_NAME] for name in call.chain()]
-    between = len(names) - 2 * _CHAIN_END
-    if between > 0:
-        names[_CHAIN_END:-_CHAIN_END] = [f"... {between} more"]
-    return names
+_NAME = 200  # characters of a name in a chain of calls
 
 
 def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = None) -> tuple[bytes, int]:
@@ -247,7 +237,7 @@ def _content(call: Call, content: dict[str, Any], cuts: dict[str, Any] | None = 
     chain.
     """
     if call.depth > capture.max_depth:
-        content["depth_exceeded"] = _shown_chain(call)
+        content["depth_exceeded"] = [name[:_NAME] for name in call.shown_chain()]
     if call.output is not None:
         content.update(call.output.take())
     if call.extra is not None:

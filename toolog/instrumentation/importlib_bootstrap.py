@@ -25,6 +25,7 @@ from toolog.errors import CallDepthExceeded
 from toolog.ids import Ids
 from toolog.instances import known_objects
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, step_out, succeed, wanted
+from toolog.instrumentation.importlib_bootstrap_managers import MANAGERS
 from toolog.instrumentation.streams import follow
 from toolog.process import on_thread, packed_process, running_loop
 from toolog.record import SuccessRecord
@@ -33,7 +34,7 @@ from toolog.snapshot.flat import MOST_ITEMS, MOST_TEXT, hold, pack_held
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
-LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType})
+LAZY = frozenset({GeneratorType, AsyncGeneratorType, CoroutineType, *MANAGERS})
 """Results that are still to run: their record ends with them. Decided by the result, never by the function.
 """
 

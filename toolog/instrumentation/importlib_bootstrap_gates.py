@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from threading import get_ident
+from types import FrameType
 from typing import Any, cast
 
 from toolog.arguments import Arguments
@@ -120,9 +121,15 @@ def make_outermost(record: Wrapper, homes: Homes) -> Wrapper:
 
     def toolog_outermost(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
-            caller = frame(1).f_globals.get("__name__")
-            at_home = known.get(caller)
-            if look_up(caller) if at_home is None else at_home:
+            try:
+                caller = frame(1).f_globals.get("__name__")
+                at_home = known.get(caller)
+                if at_home is None:
+                    at_home = look_up(caller)
+            except Exception as trouble:  # the globals of code that somebody made may be anything
+                contain("caller", trouble)
+                at_home = False
+            if at_home:
                 return wrapped(*args, **kwargs)
             return record(wrapped, instance, args, kwargs)
         except BaseException as error:
@@ -130,6 +137,61 @@ def make_outermost(record: Wrapper, homes: Homes) -> Wrapper:
             raise
 
     return toolog_outermost
+
+
+OWN_LIBRARIES = sys.stdlib_module_names | {
+    "click", "jsonschema", "msgpack", "orjson", "ormsgpack", "re2", "rich", "wrapt", "zstandard",
+}  # fmt: skip
+"""Packages that toolog itself calls: of their tools' calls some are our own doing."""
+
+_PASSING, _OURS, _LIBRARY, _FOREIGN = range(4)
+_KNOWN = (_OURS, _FOREIGN)
+_homes: dict[Any, int] = {}
+
+
+def _home(module: Any) -> int:
+    """Return what the code of a module, by its name, says of a call that it makes."""
+    root = module.partition(".")[0] if type(module) is str else ""
+    if root != "toolog":
+        home = _LIBRARY if root in OWN_LIBRARIES else _FOREIGN
+    elif "importlib_bootstrap" in module or module == "toolog.instrumentation.threads":
+        home = _PASSING  # runs what it was given
+    else:
+        home = _OURS
+    _homes[module] = home
+    return home
+
+
+def is_own_call(frame: FrameType | None) -> bool:
+    """Whether a call that code at this frame makes is toolog's own, directly or by libraries on the way."""
+    try:
+        while frame is not None:
+            module = frame.f_globals.get("__name__")
+            home = _homes.get(module)
+            if home is None:
+                home = _home(module)
+            if home in _KNOWN:
+                return home == _OURS
+            frame = frame.f_back
+    except Exception as trouble:  # the globals of code that somebody made may be anything
+        contain("caller", trouble)
+    return False
+
+
+def make_not_ours(record: Wrapper) -> Wrapper:
+    """Return a wrapper that passes through what toolog itself calls, of a library that it uses."""
+    frame = sys._getframe
+
+    def toolog_not_ours(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            if is_own_call(frame(1)):
+                return wrapped(*args, **kwargs)
+            return record(wrapped, instance, args, kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
+
+    return toolog_not_ours
 
 
 class Region(Place):
@@ -148,6 +210,7 @@ def make_constructor(
     recorded inside. An exception passes through, and the instance is forgotten.
     """
     region = Region(package)
+    is_used_by_us = package in OWN_LIBRARIES
 
     def toolog_constructor(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         newborn: Newborn | None = None
@@ -156,7 +219,7 @@ def make_constructor(
             scope = current.get()
             if scope is None or not scope.muted or scope.muted != get_ident():
                 inside = scope is not None and not nested and scope.plan.package is package
-                if is_tool_class(type(instance)):
+                if is_tool_class(type(instance)) and not (is_used_by_us and is_own_call(sys._getframe(1))):
                     newborn = begin(instance, arguments, args, kwargs, package=package, inside=inside)
                 if not nested and not inside:
                     within = Scope(scope)

@@ -111,7 +111,8 @@ class Lazy:
         """Raise an exception where the original stands."""
         return self._toolog_step(self._toolog_inner.throw, *args)
 
-    def __del__(self) -> None:
+    # Defaults: when modules are torn down their names are None, and what then fails is told on stderr.
+    def __del__(self, end: Any = end, push: Any = push, pop: Any = pop, contain: Any = contain) -> None:
         try:
             call, scope = self._toolog_call, self._toolog_scope
             if call.ended:

@@ -41,16 +41,7 @@ class Carried:
 
     def __reduce__(self) -> Any:
         scope = self._toolog_scope
-        return carried, (self._toolog_function, None if scope is None else describe(scope))
-
-
-def describe(scope: Scope) -> dict[str, str]:
-    """Return a scope as the text that `toolog.carrier` gives for the current one."""
-    token = push(scope)
-    try:
-        return propagation.carrier()
-    finally:
-        pop(token)
+        return carried, (self._toolog_function, None if scope is None else propagation.describe(scope))
 
 
 def carried(function: Callable[..., Any], carrier: dict[str, str] | None) -> Carried:
@@ -64,7 +55,7 @@ def revive(carrier: dict[str, str] | None) -> Scope | None:
         return None
     token = push(None)
     try:
-        with propagation.attach(carrier) as scope:
+        with propagation.attach(carrier, trusted=True) as scope:
             return scope
     finally:
         pop(token)

@@ -13,7 +13,6 @@ troubles                  recording itself failed, and was contained
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 from collections import Counter
@@ -21,8 +20,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolog import counters, emit
-from toolog.instrumentation.importlib_bootstrap_asyncgen import AsyncGeneratorProxy
-from toolog.instrumentation.importlib_bootstrap_streams import Lazy
+from toolog.instrumentation.unended import open_streams
 from toolog.levels import ROOT
 
 if TYPE_CHECKING:
@@ -142,12 +140,9 @@ def _nested(made: Iterable[Instrumentation]) -> Iterator[Finding]:
 
 def _open_streams() -> Iterator[Finding]:
     unended: Counter[tuple[str, str]] = Counter()
-    for value in gc.get_objects():
-        kind = type(value)
-        if kind is AsyncGeneratorProxy or Lazy in kind.__mro__:
-            call, scope = value._toolog_call, value._toolog_scope
-            if not call.ended:
-                unended[call.plan.tool_name, "never started" if scope is None else "not ended yet"] += 1
+    for stream in open_streams():
+        state = "never started" if stream._toolog_scope is None else "not ended yet"
+        unended[stream._toolog_call.plan.tool_name, state] += 1
     for (name, state), number in unended.items():
         yield Finding(
             "note", "stream not ended", name,

@@ -14,7 +14,13 @@ from toolog.call import Plan
 from toolog.instances import identify
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap import Wrapper, make_wrapper
-from toolog.instrumentation.importlib_bootstrap_gates import make_gate, make_outermost, make_super_gate
+from toolog.instrumentation.importlib_bootstrap_gates import (
+    OWN_LIBRARIES,
+    make_gate,
+    make_not_ours,
+    make_outermost,
+    make_super_gate,
+)
 from toolog.instrumentation.stacks import Standing, stack_at
 
 
@@ -50,14 +56,19 @@ class Spot(Standing):
             best = max(opened, key=lambda grant: grant.rank)
             wrapper = make_wrapper(best.plan)
             if best.tool.homes:
-                return make_outermost(wrapper, best.tool.homes)
+                return self._for_others(make_outermost(wrapper, best.tool.homes))
         else:
             ranked = sorted(self.grants, key=lambda grant: -grant.rank)
             wrapper = make_gate(
                 [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
             )
         plans = [spot.plans for spot in self.overriding]
-        return make_super_gate(wrapper, identify, plans) if plans else wrapper
+        return self._for_others(make_super_gate(wrapper, identify, plans) if plans else wrapper)
+
+    def _for_others(self, wrapper: Wrapper) -> Wrapper:
+        """Leave our own calls out, of a library that toolog itself uses."""
+        used = any(grant.plan.package in OWN_LIBRARIES for grant in self.grants)
+        return make_not_ours(wrapper) if used else wrapper
 
     def note_plans(self) -> None:
         """Keep ``plans`` in step with the grants."""

@@ -77,6 +77,19 @@ class Items:
         return array_head(len(parts)) + b"".join(parts), cuts
 
 
+class Given(Items):
+    """The one item of a stream that a context manager gives to its block: it is the output itself."""
+
+    __slots__ = ()
+
+    def packed(self) -> tuple[bytes, dict[str, Any]]:
+        """Return the item as MessagePack (nothing: there was none), and what was cut from it."""
+        if not self.parts:
+            return b"\xc0", {"output": {"size": 1, "unit": "items", "kept": 0}} if self.full else {}
+        cuts = {f"output{path.removeprefix('output[0]')}": note for path, note in self.cuts.items()}
+        return self.parts[0], cuts
+
+
 def array_head(number: int) -> bytes:
     """Return the head of a MessagePack array of ``number`` items."""
     if number < 16:

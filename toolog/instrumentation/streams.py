@@ -1,7 +1,8 @@
 """Results that are still to run: `follow` returns a proxy of a generator, an async generator or a coroutine.
 
-Which, is decided by the result's type alone; a plain function may return any of them. Tasks, futures, context
-managers and other iterators are results like any other and stay the very same objects.
+Which, is decided by the result's type alone; a plain function may return any of them. A context manager made
+by ``contextlib.contextmanager`` runs a generator, too, and is followed by that; it stays the very same
+object. Tasks, futures, other context managers and iterators are results like any other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from typing import Any
 
 from toolog.call import Call
 from toolog.counters import contain
+from toolog.instrumentation import unended as _ends_what_is_open  # noqa: F401 - when the process ends
 from toolog.instrumentation.importlib_bootstrap_asyncgen import AsyncGeneratorProxy, Step
+from toolog.instrumentation.importlib_bootstrap_managers import (
+    MANAGERS,
+    AsyncManagerProxy,
+    ManagerProxy,
+    follow_manager,
+)
 from toolog.instrumentation.importlib_bootstrap_streams import (
     AwaitableGeneratorProxy,
     CoroutineProxy,
@@ -26,6 +34,7 @@ from toolog.snapshot.walk import Walk
 PROXIES.update(
     {GeneratorType: follow_generator, AsyncGeneratorType: AsyncGeneratorProxy, CoroutineType: CoroutineProxy}
 )
+PROXIES.update(dict.fromkeys(MANAGERS, follow_manager))
 
 
 def follow(call: Call, result: Any) -> Any:
@@ -46,6 +55,9 @@ def _shape(value: Lazy, walk: Walk) -> Shape:
 
 
 # A proxy that is an argument of another tool is written as the original would be, and not looked into.
-for _cls in (GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy, CoroutineProxy):
+for _cls in (
+    GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy, CoroutineProxy, ManagerProxy,
+    AsyncManagerProxy,
+):  # fmt: skip
     EXACT[id(_cls)] = (_cls, _shape)
 EXACT[id(Step)] = (Step, lambda value, walk: described("async_generator_asend"))

@@ -21,7 +21,8 @@ from typing import Any
 
 from toolog.context import current
 from toolog.counters import contain
-from toolog.instrumentation.importlib_bootstrap_threads import Carried, Inherited, describe, run_thread
+from toolog.instrumentation.importlib_bootstrap_threads import Carried, Inherited, run_thread
+from toolog.propagation import describe
 
 _SCOPE = "_toolog_scope"
 _CARRIER = "_toolog_carrier"

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 
 from toolog.context import is_ours
 from toolog.counters import contain, reset
+from toolog.emit import before_the_end
 from toolog.sanitize import scans as _registered_before_us  # noqa: F401 - it ends when all is flushed
 
 FORK_PATIENCE = 0.1
@@ -117,6 +118,8 @@ _watcher = _Watcher()
 
 def _finish_all() -> None:
     """Finish all pipelines at the same time, so that the longest of their timeouts bounds them together."""
+    for hook in before_the_end:
+        hook()
     pipelines = list(_living)
     for step in ("request_finish", "finish"):
         for pipeline in pipelines:
@@ -165,6 +168,8 @@ def _after_fork_in_child() -> None:
             pipeline.after_fork_in_child()
         except Exception as error:  # the child's own work matters more than its records
             contain("fork", error)
+    if _living:
+        finish_in_children()  # multiprocessing loads what it forks with when it forks for the first time
 
 
 os.register_at_fork(
@@ -211,6 +216,9 @@ class Signals:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         before = self._before.get(number, signal.SIG_DFL)
         self.restore()
+        if not callable(before):  # this is the end
+            for hook in before_the_end:
+                hook()
         self._finish()
         if callable(before):
             before(number, frame)

@@ -87,7 +87,7 @@ class Shipping:
         """
         now = time.monotonic()
         self.crew.check()
-        if self._lock is not None and self._lock.is_deleted():
+        if self._lock is not None and self._lock.is_lost():
             self._ready = False
             self._lock.release()  # with a new file, another process would ship beside this one
         if not self.is_shipper and now >= self._lock_at:

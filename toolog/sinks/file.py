@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from toolog.breath import breathing
-from toolog.descriptors import above_standard
+from toolog.descriptors import Mark, is_still, keep, let_go, mark
 from toolog.errors import ConfigError, SerializationError, SinkUnavailable, shown
 from toolog.ownership import hand_over
 from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
@@ -95,6 +95,7 @@ class FileSink:
         self._compress = compress
         self._sync = sync
         self._fd = -1
+        self._mark: Mark = (0, 0)
         self._length = 0
         self._opened_at = 0.0
         self._holding: dict[Path, tuple[int, int]] = {}
@@ -140,13 +141,13 @@ class FileSink:
         """Close the file and let go of its lock."""
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
-            os.close(fd)
+            let_go(fd, self._mark)
 
     def cursor_state(self) -> dict[str, Any] | None:
         """Return which file was written and how long it is after the last batch."""
         if self._fd < 0:
             return None
-        return {"inode": os.fstat(self._fd).st_ino, "length": self._length}
+        return {"inode": self._mark[1], "length": self._length}
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
         """Cut the file back to where the last acknowledged batch ended.
@@ -182,7 +183,7 @@ class FileSink:
     def _open(self) -> None:
         is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        fd = above_standard(os.open(self.path, flags, 0o600))
+        fd = keep(os.open(self.path, flags, 0o600))
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = os.fstat(fd)
@@ -195,6 +196,7 @@ class FileSink:
             os.close(fd)
             raise
         self._fd, self._length = fd, held.st_size
+        self._mark = held.st_dev, held.st_ino
         self._opened_at = held.st_mtime if held.st_size else time.time()
 
     def _append(self, data: memoryview) -> None:
@@ -213,9 +215,9 @@ class FileSink:
             raise
 
     def _follow_a_moved_file(self) -> None:
-        """Reopen the path when somebody moved or deleted the file under us."""
+        """Reopen the path when somebody moved, deleted or closed the file under us."""
         try:
-            moved = os.stat(self.path).st_ino != os.fstat(self._fd).st_ino
+            moved = os.stat(self.path).st_ino != self._mark[1] or not is_still(self._fd, self._mark)
         except FileNotFoundError:
             moved = True
         if moved:
@@ -228,7 +230,8 @@ class FileSink:
             self._open()
         except OSError:
             # Stay connected: the next write tries again.
-            self._fd = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            self._fd = keep(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+            self._mark = mark(self._fd)
             raise
 
     def _is_due(self) -> bool:

@@ -280,6 +280,8 @@ def _unhappy(record: Mapping[str, Any], marks: Marks, style: str) -> Line:
     rest.append(("dim", _ended(record)))
     if error := error_text(record, marks=marks):
         rest.append((style, f" {error}"))
+    elif reason := record.get("reason"):
+        rest.append((style, f" {cut(visible(reason), 80, marks.more)}"))
     return rest if given[1] == "()" else [*rest, ("dim", f" {given[1]}")]
 
 

@@ -36,6 +36,7 @@ class SqliteSink:
         self.path = parse_path(path, f"path of sink {name!r}")
         self._store: Store | None = None
         self._uncounted = _SOME  # what an earlier process left is counted soon
+        self._complete = False  # whether it has all its indexes
 
     def connect(self) -> None:
         """Open the store, or make it. Raises SinkUnavailable; ConfigError when the file is no store of
@@ -55,6 +56,7 @@ class SqliteSink:
         calm = len(batch) < _CALM
         if calm:
             self._store.index(2 * _CALM)
+            self._complete = self._complete or not self._store.improve()
         self._count(len(batch), calm)
         rejected = unreadable | written.rejected
         return Answer(rejected, again=written.again) if rejected or written.again else None

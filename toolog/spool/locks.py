@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from toolog.descriptors import above_standard
+from toolog.descriptors import Mark, is_still, keep, let_go, mark
 from toolog.errors import SpoolError
 from toolog.ownership import hand_over
 from toolog.spool import forks
@@ -25,6 +25,7 @@ class ShipperLock:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.path = Path(directory) / NAME
         self._fd = -1
+        self._mark: Mark = (0, 0)
         self._pid = os.getpid()
         forks.watch(self)
 
@@ -42,7 +43,7 @@ class ShipperLock:
             return True
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-            fd = above_standard(os.open(self.path, flags, 0o600))
+            fd = keep(os.open(self.path, flags, 0o600))
         except OSError as error:
             raise SpoolError(f"the lock file {self.path} cannot be opened: {error}") from error
         try:
@@ -60,7 +61,7 @@ class ShipperLock:
         except OSError:
             pass
         self._pid = os.getpid()
-        self._fd = fd
+        self._fd, self._mark = fd, mark(fd)
         return True
 
     def is_taken(self) -> bool:
@@ -79,12 +80,12 @@ class ShipperLock:
             os.close(fd)
         return False
 
-    def is_deleted(self) -> bool:
-        """Whether this object holds the lock of a file that somebody deleted: others do not see it."""
-        try:
-            return self._fd >= 0 and os.fstat(self._fd).st_nlink == 0
-        except OSError:
-            return False
+    def is_lost(self) -> bool:
+        """Whether this object holds a lock that others do not see: somebody deleted its file, or the
+        application closed it.
+        """
+        fd = self._fd
+        return fd >= 0 and (not is_still(fd, self._mark) or os.fstat(fd).st_nlink == 0)
 
     def owner(self) -> int | None:
         """Return the process id that stands in the lock file (it may be of the past), or None."""
@@ -102,18 +103,18 @@ class ShipperLock:
     def release(self) -> None:
         """Give the lock up; without it, nothing happens."""
         fd = self._fd
-        if fd >= 0:
+        if fd >= 0 and is_still(fd, self._mark):
             try:
                 # Closing is not enough: a child that was forked without Python's hooks may have it open.
                 fcntl.flock(fd, fcntl.LOCK_UN)
             except OSError:
                 pass
-            self._close()
+        self._close()
 
     def _close(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            let_go(fd, self._mark)
 
     def after_fork_in_child(self) -> None:
         """Close the inherited descriptor in a forked child: closing does not unlock it for the parent."""

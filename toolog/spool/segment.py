@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from toolog.descriptors import above_standard
+from toolog.descriptors import Mark, is_still, keep, let_go, mark
 from toolog.errors import SpoolError
 from toolog.ownership import hand_over
 from toolog.spool import forks, frame
@@ -44,10 +44,11 @@ class Segment:
     up the lock, which tells every reader that the segment is complete.
     """
 
-    __slots__ = ("__weakref__", "fd", "limit", "name", "path", "pid", "salt", "size")
+    __slots__ = ("__weakref__", "_mark", "fd", "limit", "name", "path", "pid", "salt", "size")
 
     def __init__(self, fd: int, name: str, path: Path, size: int) -> None:
         self.fd = fd
+        self._mark = mark(fd)
         self.name = name
         self.path = path
         self.salt = frame.salt_of(name)
@@ -56,14 +57,15 @@ class Segment:
         self.pid = os.getpid()
         forks.watch(self)
 
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        fd = getattr(self, "fd", -1)  # an exception may have come before it had one
-        self.fd = -1
-        if fd >= 0:
-            try:
-                close(fd)
-            except OSError:
-                pass
+    @property
+    def is_open(self) -> bool:
+        """Whether the file is still open here; the application may have closed what it did not open."""
+        return is_still(self.fd, self._mark)
+
+    def __del__(self, let_go: Callable[[int, Mark], None] = let_go) -> None:
+        if hasattr(self, "_mark"):  # an exception may have come before it had one
+            fd, self.fd = self.fd, -1
+            let_go(fd, self._mark)
 
     def after_fork_in_child(self) -> None:
         """Part from the parent's open file in a forked child, without unlocking it for the parent.
@@ -72,7 +74,7 @@ class Segment:
         The number stays taken (by the null device): a frame of the parent's, copied by the fork in the middle
         of a write, then writes nowhere, and not into a file that got the number meanwhile.
         """
-        if self.pid == os.getpid() or self.fd < 0:
+        if self.pid == os.getpid() or not self.is_open:
             return
         try:
             null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -81,6 +83,7 @@ class Segment:
             self.fd = -1
             return
         os.dup2(null, self.fd, inheritable=False)
+        self._mark = mark(null)
         os.close(null)
 
 
@@ -108,7 +111,7 @@ def create(directory: Path, name: SegmentName, content: bytes = b"") -> Segment:
     text = str(name)
     path = directory / (text + SUFFIX)
     fresh = directory / f".{text}-{secrets.token_hex(4)}{_NEW}"
-    fd = above_standard(os.open(fresh, _OPEN_NEW, 0o600))
+    fd = keep(os.open(fresh, _OPEN_NEW, 0o600))
     segment = Segment(fd, text, path, 0)  # owns the descriptor from here on
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

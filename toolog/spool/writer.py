@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolog.counters import contain
 from toolog.descriptors import sync_path
 from toolog.errors import SpoolError, SpoolFull
 from toolog.spool import forks, naming, segment
@@ -93,7 +94,10 @@ class SpoolWriter:
         try:
             written = os.write(current.fd, data)
         except OSError as error:
-            raise self._failed(current, error) from error
+            failed = self._failed(current, error)
+            if error.errno == errno.EBADF:
+                return self.append(levelno, serializer, payload)  # into another segment
+            raise failed from error
         if written != total:
             raise self._torn(current, written, total)
         return seq
@@ -142,7 +146,10 @@ class SpoolWriter:
         try:
             written = os.write(current.fd, b"".join(parts))
         except OSError as error:
-            raise self._failed(current, error) from error
+            failed = self._failed(current, error)
+            if error.errno == errno.EBADF:
+                return self._append_some(records, first, most)
+            raise failed from error
         if written == total:
             return count
         torn = self._torn(current, written, total)
@@ -157,7 +164,11 @@ class SpoolWriter:
         return whole
 
     def _failed(self, current: Segment, error: OSError) -> SpoolError:
-        """Return the error for a write that the kernel refused."""
+        """Return the error for a write that the kernel refused.
+
+        A file that is not open any more was closed by the application, which closes what it did not open; all
+        that was written to it is there.
+        """
         if error.errno not in _INTACT:
             self._leave(current)  # nobody knows what is in the file now
         return SpoolError(f"the record was not written to {current.path}: {error}")
@@ -215,9 +226,7 @@ class SpoolWriter:
         current = self._segment
         if current is not None and current.size + total <= current.limit:
             return current  # another thread was here first
-        if current is not None and _is_gone(current):
-            self._deleted.append(current)
-            self._leave(current)
+        if current is not None and self._is_lost(current):
             current = None
         if not self._allowance.covers(total + _HEADER_ROOM):
             if current is not None:
@@ -263,8 +272,11 @@ class SpoolWriter:
                 if not busy:
                     self._left.pop(name, None)
             current = self._segment
-            if current is not None:
+            if current is not None and current.is_open:
                 os.fdatasync(current.fd)
+            elif current is not None:
+                self._leave(current)
+                _sync_path(current.path)
             created = self._created
             if self._created_on_disk < created:
                 _sync_path(self.directory)
@@ -284,10 +296,23 @@ class SpoolWriter:
     def notice_deleted(self) -> bool:
         """Tell whether somebody deleted a segment that records were appended to, and end it in that case."""
         current = self._segment
-        if current is not None and _is_gone(current):
-            self._deleted.append(current)
-            self._leave(current)
+        if current is not None:
+            self._is_lost(current)
         return bool(self._deleted)
+
+    def _is_lost(self, current: Segment) -> bool:
+        """Whether nobody will read what is written to a segment from now on; it is left in that case.
+
+        Somebody deleted its file, or closed it here, so that its number may be another file's.
+        """
+        if not current.is_open:
+            contain("the spool's file was closed by the application")
+        elif os.fstat(current.fd).st_nlink == 0:
+            self._deleted.append(current)
+        else:
+            return False
+        self._leave(current)
+        return True
 
     def take_deleted(self) -> list[Segment]:
         """Return the deleted segments, once; their content can be read while they are referred to."""
@@ -310,14 +335,6 @@ class SpoolWriter:
         """
         if self._pid != os.getpid():
             self._begin()
-
-
-def _is_gone(current: Segment) -> bool:
-    """Tell whether somebody deleted the segment's file."""
-    try:
-        return os.fstat(current.fd).st_nlink == 0
-    except OSError:
-        return True
 
 
 def _sync_path(path: Path) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from toolog.errors import ConfigError
-from toolog.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from toolog.store.schema import APPLICATION_ID, INDEXES, MIGRATIONS, VERSION
 
 BUSY_MS = 5000
 """Milliseconds to wait for another process that is writing."""
+SMALL = 50_000
+"""Records of which an older store gets its indexes when it is opened: that takes less than a second."""
 PAGE_SIZE = 16384
 """Bytes in a page: with records of 4 kB this writes about a sixth faster than the default of 4096."""
 
@@ -125,11 +127,25 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        newest = connection.execute("SELECT value FROM meta WHERE key = 'next_id'").fetchone()[0]
+        while newest <= SMALL and make_next_index(connection):
+            pass
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def make_next_index(connection: sqlite3.Connection) -> int:
+    """Make the first index that is missing, or is one of an older version; return how many still are."""
+    there = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
+    missing = [name for name, statement in INDEXES.items() if there.get(name) != statement]
+    if not missing:
+        return 0
+    connection.execute(f"DROP INDEX IF EXISTS {missing[0]}")
+    connection.execute(INDEXES[missing[0]])
+    return len(missing) - 1
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -18,7 +18,13 @@ from pathlib import Path
 
 from toolog.counters import contain
 from toolog.errors import ConfigError, SinkUnavailable
-from toolog.store.connections import check_version, connect_to_read, connect_to_write, is_busy
+from toolog.store.connections import (
+    check_version,
+    connect_to_read,
+    connect_to_write,
+    is_busy,
+    make_next_index,
+)
 from toolog.store.log_mover import LogMover
 from toolog.store.schema import VERSION
 
@@ -122,6 +128,16 @@ class Database:
             except ConfigError:
                 self.close()
                 raise
+
+    def improve(self) -> int:
+        """Make one index that a large store of an older version has not got yet; return how many are missing
+        then.
+
+        Each takes some seconds for a million calls, in which others cannot write. Raises SinkUnavailable when
+        the store cannot be written now.
+        """
+        with self.writing() as connection:
+            return make_next_index(connection)
 
     def shrink(self) -> None:
         """Give free pages back to the file system (overwritten first) and empty the log, as far as readers

@@ -222,19 +222,24 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " content='search_source', content_rowid='id')",
         *_VIEWS,
     ),
-    # 3: counts and indexes, so that questions to a large store need not read every call
-    (
-        *TABLES_AND_TRIGGER,
-        f"CREATE INDEX tool_calls_unsuccessful ON tool_calls (status) WHERE {UNSUCCESSFUL}",
-        f"CREATE INDEX tool_calls_notable ON tool_calls (level) WHERE {NOTABLE}",
-        f"CREATE INDEX logs_notable ON logs (level) WHERE {NOTABLE}",
-        # With the span: whether a start has an end is one look, however many calls the trace has.
-        "DROP INDEX tool_calls_trace",
-        "CREATE INDEX tool_calls_trace ON tool_calls (trace_id, span_id) WHERE trace_id IS NOT NULL",
-    ),
+    # 3: counts, so that questions to a large store need not read every call
+    TABLES_AND_TRIGGER,
 )
 """Step n (counted from 1) brings a database of version n - 1 to version n. Steps are only ever added at the
-end.
+end, and none of them reads all rows: a large database is opened by them, too. What does is in INDEXES.
+"""
+
+INDEXES: dict[str, str] = {
+    "tool_calls_unsuccessful":
+        f"CREATE INDEX tool_calls_unsuccessful ON tool_calls (status) WHERE {UNSUCCESSFUL}",
+    "tool_calls_notable": f"CREATE INDEX tool_calls_notable ON tool_calls (level) WHERE {NOTABLE}",
+    "logs_notable": f"CREATE INDEX logs_notable ON logs (level) WHERE {NOTABLE}",
+    # With the span: whether a start has an end is one look, however many calls the trace has.
+    "tool_calls_trace":
+        "CREATE INDEX tool_calls_trace ON tool_calls (trace_id, span_id) WHERE trace_id IS NOT NULL",
+}  # fmt: skip
+"""Indexes that came later than their tables. Without them every answer is the same, and slower; so a large
+database gets them one by one while it is in use.
 """
 
 VERSION = len(MIGRATIONS)

@@ -113,7 +113,7 @@ def _sender(request: Request) -> str | None:
 
 def _other_side(sender: str, request: Request) -> FrameworkCall | None:
     """Return the call of this very process that a request came from over a wire, if it is one."""
-    call = in_flight.get(sender[_SPAN].encode())
+    call = in_flight.get(sender[_SPAN].encode(errors="replace"))  # from outside: it may be anything
     return call if call is not None and not call.ended and call.is_same(request) else None
 
 

@@ -160,7 +160,7 @@ class Judged(Call):
         described = describe_error(own)
         wrapper = describe_error(outer)
         chain = described.setdefault("chain", [])
-        chain.append({"type": wrapper["type"], "message": wrapper["message"]})
+        chain.append({key: wrapper[key] for key in ("type", "message", "notes") if key in wrapper})
         self.add(error=described)
 
 

@@ -24,8 +24,10 @@ RENAMED: Final = {"stack": "stack_trace"}
 """Field of an object in a record -> its name in the search document."""
 
 _MESSAGE: dict[str, Any] = {**TEXT, "fields": {"keyword": {"type": "keyword", "ignore_above": 256}}}
-_CHAIN: dict[str, Any] = {"type": KEYWORD, "message": TEXT}
-ERROR: dict[str, Any] = {"type": KEYWORD, "message": _MESSAGE, "stack": TEXT, "chain": _CHAIN}
+_CHAIN: dict[str, Any] = {"type": KEYWORD, "message": TEXT, "notes": TEXT}
+ERROR: dict[str, Any] = {
+    "type": KEYWORD, "message": _MESSAGE, "notes": TEXT, "stack": TEXT, "chain": _CHAIN,
+}  # fmt: skip
 ATTEMPT: dict[str, Any] = {"started": DATE, "duration_ms": DOUBLE, "status": KEYWORD, "error": ERROR}
 
 FIELDS: dict[str, dict[str, Any]] = {

@@ -25,7 +25,7 @@ from toolog.sinks.search.shapes import (
     is_object,
 )
 
-VERSION = 1
+VERSION = 2
 """Rises with every change of the mapping, so that an older toolog leaves a newer one's template alone."""
 PRIORITY = 250
 """Above 200, where the built-in templates of Elasticsearch and of its agents end."""
