@@ -26,7 +26,7 @@ from toolog.errors import ConfigError, NotInstalled, kind_of
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline, accepted
 from toolog.pipeline.crew import worst
-from toolog.pipeline.life import Signals, living
+from toolog.pipeline.life import Signals, left_behind, living
 from toolog.record import SuccessRecord, ToolRecord, record_from_log
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer, inuse, warm
@@ -157,10 +157,10 @@ class ToologHandler(logging.Handler):
 
         ``timeout`` is seconds, by default the shutdown timeout. Answers False at once while this thread holds
         the lock of the module `logging` (``dictConfig`` does): the threads that would do the work may be
-        waiting for it.
+        waiting for it. After `close` nothing is waited for: what the cursors on disk say is answered.
         """
         if self._closed or _holds_logging_lock():
-            return self._pipeline.ended
+            return self._pipeline.has_arrived() and not self._pipeline.lost_at_end
         return self._pipeline.flush(self._options.shutdown_timeout if timeout is None else timeout)
 
     def close(self) -> None:
@@ -327,8 +327,31 @@ def flush(timeout: float = 5.0) -> bool:
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.005)
-    done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
-    return all(done)
+    while True:
+        done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
+        if not all(done):
+            return False
+        left = _left_by_others()
+        if not left:
+            return True
+        served = {pipeline.options.directory for pipeline in pipelines()}
+        if time.monotonic() >= deadline or not any(
+            one.closed and not one.ended or one.options.directory in served for one in left
+        ):
+            return False
+        time.sleep(0.005)
+
+
+def _left_by_others() -> list[Pipeline]:
+    """Return the pipelines of closed handlers that are about to end, or left something in their spools that
+    has not arrived since.
+    """
+    ended: dict[Path, Pipeline] = left_behind()
+    for directory, pipeline in list(ended.items()):
+        if pipeline.has_arrived():
+            ended.pop(directory, None)
+    ending = [one for one in living() if isinstance(one, Pipeline) and one.closed and not one.ended]
+    return [*ending, *ended.values()]
 
 
 def stats() -> dict[str, Any]:
