@@ -336,7 +336,7 @@ def flush(timeout: float = 5.0) -> bool:
             return True
         served = {pipeline.options.directory for pipeline in pipelines()}
         if time.monotonic() >= deadline or not any(
-            one.closed and not one.ended or one.options.directory in served for one in left
+            (one.closed and not one.ended) or one.options.directory in served for one in left
         ):
             return False
         time.sleep(0.005)

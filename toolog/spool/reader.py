@@ -321,6 +321,11 @@ class SpoolReader:
         """Return the frames of one chunk, or None when there is nothing whole to read yet."""
         expected = min(max_bytes, max_records * self._average) * 5 // 4
         wanted = min(_STRIDE, max(1 << 16, expected))
+        data_at = segment.skip_hole(fd, place.pos, size) if place.final else place.pos
+        if data_at > place.pos:
+            self._note_damage(name, int(not place.broken), data_at - place.pos)
+            place.pos, place.broken = data_at, True
+            return []
         while True:
             data = os.pread(fd, wanted, place.pos)
             if not data:
@@ -343,11 +348,7 @@ class SpoolReader:
                 wanted = found.wanted
                 continue
             break
-        if found.damaged:
-            self.damaged += found.damaged
-            if self.on_damage is not None:
-                self.on_damage(name, found.damaged, found.damaged_bytes)
-        self.damaged_bytes += found.damaged_bytes
+        self._note_damage(name, found.damaged, found.damaged_bytes)
         if found.frames:
             self._average += (found.consumed // len(found.frames) - self._average) // 4
         place.broken = found.broken
@@ -356,6 +357,13 @@ class SpoolReader:
             place.stuck = size
             return None
         return found.frames
+
+    def _note_damage(self, name: str, frames: int, size: int) -> None:
+        self.damaged_bytes += size
+        if frames:
+            self.damaged += frames
+            if self.on_damage is not None:
+                self.on_damage(name, frames, size)
 
     def _verify(self, fd: int, name: str, size: int) -> int:
         """Return where to begin in a segment: where the cursor says, if the segment is the one it was."""
