@@ -301,7 +301,8 @@ def skip_hole(fd: int, pos: int, size: int) -> int:
 def listing(directory: Path, *, on_disk: bool = False) -> dict[str, int]:
     """Return the segments of a directory, oldest first: name (without ``.seg``) -> size in bytes.
 
-    ``on_disk``: without what a very large one does not take up on the disk. Whatever else lies there is left alone: other names, subdirectories, links, devices. Raises OSError.
+    ``on_disk``: without what a very large one does not take up on the disk. Whatever else lies there is left
+    alone: other names, subdirectories, links, devices. Raises OSError.
     """
     found: list[tuple[str, int]] = []
     with os.scandir(directory) as entries:
