@@ -11,6 +11,7 @@ import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ _ASK_SECONDS = 0.2
 _STRIDE = 1 << 17  # bytes that are read, and looked through, before taking breath
 _SETTLED_NS = 100_000_000
 _GONE = 256
+_offset = attrgetter("offset")
 _ROOM_EACH = 512
 """Bytes that a segment may take in a cursor: its mark, and what a sink's own state says of it."""
 
@@ -62,13 +64,17 @@ class _Place:
 class _Run:
     """A stretch of one segment that was delivered at once and is not acknowledged yet."""
 
-    __slots__ = ("end", "frames", "offsets", "segment")
+    __slots__ = ("end", "frames", "segment")
 
-    def __init__(self, name: str, end: int, offsets: list[int], crcs: list[tuple[int, int]]) -> None:
+    def __init__(self, name: str, end: int, frames: list[Frame]) -> None:
         self.segment = name
         self.end = end  # what is behind the last frame and was skipped belongs to it
-        self.offsets = offsets
-        self.frames = crcs  # (end, crc) of each frame
+        self.frames = frames
+
+    @property
+    def last(self) -> int:
+        """Where the last frame begins, or -1."""
+        return self.frames[-1].offset if self.frames else -1
 
 
 class SpoolReader:
@@ -151,13 +157,12 @@ class SpoolReader:
                 self.cursor.state = state
             while self._runs:
                 run = self._runs[0]
-                if run.segment == frame.segment and run.offsets and frame.offset <= run.offsets[-1]:
-                    done = bisect_right(run.offsets, frame.offset)
-                    self._pass(run, done)
+                if run.segment == frame.segment and frame.offset <= run.last:
+                    self._pass(run, bisect_right(run.frames, frame.offset, key=_offset))
                     break
                 if not self._outstanding(frame):
                     break
-                self._pass(run, len(run.offsets))
+                self._pass(run, len(run.frames))
             return self._save()
 
     def pending(self, stop: Callable[[], bool] = lambda: False) -> int:
@@ -422,12 +427,11 @@ class SpoolReader:
                 self.cursor.marks[name] = old._replace(end=end)
                 self._dirty = True
             return
-        offsets = [frame.offset for frame in frames]
-        self._runs.append(_Run(name, end, offsets, [(frame.end, frame.crc) for frame in frames]))
+        self._runs.append(_Run(name, end, frames))
 
     def _outstanding(self, frame: Frame) -> bool:
         return any(
-            run.segment == frame.segment and run.offsets[0] <= frame.offset <= run.offsets[-1]
+            run.segment == frame.segment and run.frames[0].offset <= frame.offset <= run.last
             for run in self._runs
         )
 
@@ -435,14 +439,13 @@ class SpoolReader:
         """Move the cursor over the first ``count`` frames of the oldest run."""
         if not count:
             return
-        whole = count == len(run.offsets)
-        frame_end, crc = run.frames[count - 1]
-        self.cursor.marks[run.segment] = Mark(run.end if whole else frame_end, run.offsets[count - 1], crc)
+        whole = count == len(run.frames)
+        last = run.frames[count - 1]
+        self.cursor.marks[run.segment] = Mark(run.end if whole else last.end, last.offset, last.crc)
         self._dirty = True
         if whole:
             self._runs.popleft()
         else:
-            del run.offsets[:count]
             del run.frames[:count]
 
     def _save(self) -> bool:
