@@ -318,7 +318,8 @@ def flush(timeout: float = 5.0) -> bool:
     letter.
 
     Where another process ships, or none does (``ship="none"``): until it is durable in the spool. ``timeout``
-    is in seconds, for all handlers together. Returns False when it did not come about in time. Since 0.1.
+    is in seconds, for all handlers together. Returns False when it did not come about in time; when all
+    handlers are closed, at once, if what they left is still in their spools. Since 0.1.
     """
     deadline = time.monotonic() + timeout
     if _holds_logging_lock():
@@ -328,30 +329,30 @@ def flush(timeout: float = 5.0) -> bool:
             return False
         time.sleep(0.005)
     while True:
-        done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
-        if not all(done):
+        serving = pipelines()
+        if not all([pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in serving]):
             return False
-        left = _left_by_others()
-        if not left:
-            return True
-        served = {pipeline.options.directory for pipeline in pipelines()}
-        if time.monotonic() >= deadline or not any(
-            (one.closed and not one.ended) or one.options.directory in served for one in left
-        ):
+        if not _are_ending():
+            return bool(serving) or _have_arrived()
+        if time.monotonic() >= deadline:
             return False
-        time.sleep(0.005)
+        time.sleep(0.005)  # what they leave may be for the others to ship
 
 
-def _left_by_others() -> list[Pipeline]:
-    """Return the pipelines of closed handlers that are about to end, or left something in their spools that
-    has not arrived since.
-    """
-    ended: dict[Path, Pipeline] = left_behind()
-    for directory, pipeline in list(ended.items()):
+def _are_ending() -> bool:
+    """Whether a closed handler is still shipping what it has, on its own thread."""
+    return any(
+        one.closed and not one.ended and one.worker.alive for one in living() if isinstance(one, Pipeline)
+    )
+
+
+def _have_arrived() -> bool:
+    """Whether all has arrived that closed handlers left in their spools."""
+    left: dict[Path, Pipeline] = left_behind()
+    for directory, pipeline in list(left.items()):
         if pipeline.has_arrived():
-            ended.pop(directory, None)
-    ending = [one for one in living() if isinstance(one, Pipeline) and one.closed and not one.ended]
-    return [*ending, *ended.values()]
+            left.pop(directory, None)
+    return not left
 
 
 def stats() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from toolog.serializers.base import COMPACT
 
 HEAD_SIZE = SHORT.size
 """So many bytes each short form has at least."""
+_WALL = struct.Struct("<q")
 _dates: dict[int, bytes] = {}
 
 Parts: TypeAlias = tuple[bytes, bytes, bytes, bytes, int, bytes, bytes, bytes, float, bytes]
@@ -67,7 +68,7 @@ def expand(short: bytes) -> bytes:
 
 def made_at(short: bytes) -> int:
     """Return when the record was made, in nanoseconds since the epoch; raises what `split` does."""
-    wall: int = SHORT.unpack_from(short)[0]
+    wall: int = _WALL.unpack_from(short)[0]
     return wall
 
 
