@@ -330,7 +330,8 @@ def flush(timeout: float = 5.0) -> bool:
         time.sleep(0.005)
     while True:
         serving = pipelines()
-        if not all([pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in serving]):
+        done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in serving]
+        if not all(done):
             return False
         if not _are_ending():
             return bool(serving) or _have_arrived()
