@@ -18,6 +18,7 @@ from toolog.errors import SerializationError
 from toolog.record import SuccessRecord
 from toolog.serializers.compact import expand
 from toolog.sinks.base import MSGPACK
+from toolog.sinks.search import short as module
 from toolog.sinks.search.document import encode
 from toolog.sinks.search.short import encode_short
 
@@ -85,6 +86,27 @@ def test_what_is_not_common_takes_the_long_way(short: bytes) -> None:
     """The short way says nothing of what has to be cut, escaped or put elsewhere."""
     assert encode_short(make_short({"input": 1, "output": 2}, process=PROCESS), 8192)
     assert encode_short(short, 8192) is None
+
+
+def test_what_a_tool_has_in_common_is_found_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a tool's records cannot take the short way is known with the first of them; one odd record keeps
+    the others of its tool from nothing.
+    """
+    learned: list[bytes] = []
+    learn = module._learn
+    monkeypatch.setattr(module, "_fronts", {})
+    monkeypatch.setattr(module, "_learn", lambda head, short: (learned.append(head), learn(head, short))[1])
+    odd = make_short({"input": 1, "output": 2, "host": "twice"})
+    assert [encode_short(odd, 8192), encode_short(odd, 8192)] == [None, None]
+    assert len(learned) == 2
+    for content in ({"input": 1, "output": 2, "tags": {}}, {"input": 3, "output": 4, "tags": {}}):
+        assert encode_short(make_short(content), 8192)
+    assert len(learned) == 3
+    for number in (1, 2):
+        assert encode_short(make_short({"input": number}, {**HEAD, "x": 1}), 8192) is None
+    assert len(learned) == 4
+    assert encode_short(make_short({"input": 1}), 8192)
+    assert encode_short(make_short({}), 8192) is None
 
 
 def test_a_damaged_content_takes_the_long_way() -> None:

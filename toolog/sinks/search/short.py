@@ -51,7 +51,9 @@ def encode_short(short: bytes, leaf_bytes: int) -> tuple[str, bytes] | None:
     Raises struct.error for what is no short form.
     """
     head, prefix, span, date, micros, trace, lineage, process, milliseconds, tail = split(short)
-    front = _fronts.get(head) or _learn(head, short)
+    front = _fronts.get(head, _UNKNOWN)
+    if front is _UNKNOWN:
+        front = _learn(head, short)
     call, (facts, more) = _lineage(lineage), _process(process)
     record_id = prefix + span
     if (
@@ -63,6 +65,8 @@ def encode_short(short: bytes, leaf_bytes: int) -> tuple[str, bytes] | None:
     ):
         return None
     number = front.content - more
+    if number < 1:
+        return None
     try:
         content: _Document = ormsgpack.unpackb(_MAP_HEADS[number] + tail)
     except ValueError:
@@ -80,11 +84,12 @@ def encode_short(short: bytes, leaf_bytes: int) -> tuple[str, bytes] | None:
 
 
 _MAP_HEADS = [bytes([0x80 + number]) for number in range(16)]
-_fronts: dict[bytes, _Front] = {}
+_fronts: dict[bytes, _Front | None] = {}
+_UNKNOWN = _Front(b"", b"", 0, frozenset())
 
 
 def _learn(head: bytes, short: bytes) -> _Front | None:
-    """Return what begins with this head; None where there is something in it that is not only renamed."""
+    """Return what the documents of records with this head begin with; None where that is not only renamed."""
     try:
         record = decode(expand(short), MSGPACK)
     except SerializationError:
@@ -99,14 +104,14 @@ def _learn(head: bytes, short: bytes) -> _Front | None:
     document = to_search({**static, "timestamp": _NO_TIME})
     del document["@timestamp"]
     event = orjson.dumps(document.pop("event"))
-    plain = not ({OTHER, *FLAT_FIELDS} & document.keys()) and static.keys().isdisjoint(_OWN)
-    # A name that is there twice would make the count of all others wrong.
-    if not plain or len(names) != total or not 1 < content < len(_MAP_HEADS):
+    if len(names) != total:  # one of them is there twice; perhaps not in the next record
         return None
+    found = None
+    if not ({OTHER, *FLAT_FIELDS} & document.keys()) and content < len(_MAP_HEADS):
+        fields = orjson.dumps(document)[:-1] + b"," if document else b"{"
+        found = _Front(fields, b'"event":' + event[:-1] + b",", content, _NAMES | static.keys())
     if len(_fronts) >= _MOST_KNOWN:
         _fronts.clear()
-    fields = orjson.dumps(document)[:-1] + b"," if document else b"{"
-    found = _Front(fields, b'"event":' + event[:-1] + b",", content, _NAMES | static.keys())
     _fronts[head] = found
     return found
 
