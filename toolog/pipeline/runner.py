@@ -38,7 +38,7 @@ from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.gather import POLL, gather
 from toolog.pipeline.losses import Losses
 from toolog.pipeline.source import Source
-from toolog.pipeline.thread import Loop, beside
+from toolog.pipeline.thread import Loop
 from toolog.pipeline.watch import Watch
 from toolog.retention import Policies
 from toolog.sinks.base import Answer, Delivery, Pace, Sink, SinkRecord
@@ -238,8 +238,6 @@ class SinkRunner(Loop):
 
     def _deliver_all(self, source: Source, frames: list[Frame]) -> None:
         plans = hasattr(self._sink, "plan")
-        if plans:  # its batches are large, and their writes wait for other things than the interpreter
-            self._look_ahead(source, frames)
         for part in portions(frames) if plans else [frames]:
             if not self._deliver(source, part):
                 return
@@ -261,15 +259,6 @@ class SinkRunner(Loop):
         finally:
             self.batch = None
         return True
-
-    def _look_ahead(self, source: Source, frames: Sequence[Frame]) -> None:
-        """Have what will be the next batch looked through meanwhile, where this one was full."""
-        limits, look = self._delivery.batch, getattr(source, "look_ahead", None)
-        full = (
-            len(frames) >= limits.max_records or sum([len(one.payload) for one in frames]) >= limits.max_bytes
-        )
-        if full and look is not None:
-            beside(look, limits.max_bytes)
 
     def _forget(self, source: Source) -> None:
         """Return to a source's cursor: from there on records come that were perhaps settled before."""

@@ -57,11 +57,6 @@ class OfShipper:
         """Return the next frames."""
         return self._reader.read(max_records, max_bytes) if self._is_shipper() else []
 
-    def look_ahead(self, max_bytes: int) -> None:
-        """Look through what is read next, beside what else is done."""
-        if self._is_shipper():
-            self._reader.look_ahead(max_bytes)
-
     def ack(self, frame: Frame, state: dict[str, Any] | None = None) -> bool:
         """Acknowledge a frame and all before it; not once another process may have taken over, whose cursor
         it is then.

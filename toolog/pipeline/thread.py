@@ -9,27 +9,10 @@ from __future__ import annotations
 
 import _thread
 import threading
-from collections.abc import Callable
 
 from toolog.context import mute
 from toolog.counters import contain
 from toolog.pipeline.bell import Bell
-
-
-def beside(work: Callable[[int], None], most: int) -> None:
-    """Do ``work(most)`` on a thread of ours, for which nobody waits; not at all where there can be none."""
-
-    def run() -> None:
-        try:
-            mute()
-            work(most)
-        except Exception as error:
-            contain("beside", error)
-
-    try:
-        _thread.start_new_thread(run, ())
-    except RuntimeError:
-        pass
 
 
 class Loop:

@@ -17,7 +17,6 @@ from typing import Any
 
 from toolog.breath import breathe
 from toolog.spool import segment
-from toolog.spool.ahead import STRIDE, Ahead, Place
 from toolog.spool.backlog import Backlog
 from toolog.spool.browse import fits
 from toolog.spool.cursor import Cursor, Mark
@@ -27,6 +26,7 @@ _POLL_SECONDS = 0.01
 _LIST_EVERY = 1.0
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
+_STRIDE = 1 << 17  # bytes that are read, and looked through, before taking breath
 _SETTLED_NS = 100_000_000
 _GONE = 256
 _offset = attrgetter("offset")
@@ -118,7 +118,6 @@ class SpoolReader:
         self._runs: deque[_Run] = deque()
         self._average = 1024  # bytes between two wanted frames
         self._backlog = Backlog(self.directory)
-        self._ahead = Ahead()
         self._dirty = False
         self._listed_at = 0.0
         self._listed_ns = 0
@@ -223,19 +222,6 @@ class SpoolReader:
             return None if segment.addressee(name) else self.keep
         return self.cursor.covers if segment.addressee(name) else self.wants
 
-    def look_ahead(self, max_bytes: int) -> None:
-        """Look through about so many bytes behind what was read, so that the next `read` takes less time.
-
-        May be called on another thread than `read`. It changes nothing, and takes memory for what it finds.
-        """
-        with self._lock:
-            places = [
-                Place(place.path, name, max(place.pos, 0), self._keep_in(name))
-                for name in self._sizes
-                if not (place := self._place(name)).done and (place.pos >= 0 or name not in self.cursor.marks)
-            ]
-        self._ahead.look(places, max_bytes)
-
     def hold(self) -> threading.RLock:
         """Return the lock that keeps this reader from reading and acknowledging meanwhile."""
         return self._lock
@@ -254,7 +240,6 @@ class SpoolReader:
 
     def forget(self) -> None:
         """Return to the cursor: all that was read and not acknowledged will be read again."""
-        self._ahead.forget()
         with self._lock:
             self._runs.clear()
             self._places.clear()
@@ -339,12 +324,8 @@ class SpoolReader:
         self, fd: int, name: str, place: _Place, size: int, max_records: int, max_bytes: int
     ) -> list[Frame] | None:
         """Return the frames of one chunk, or None when there is nothing whole to read yet."""
-        ahead = None if place.broken else self._ahead.take(name, place.pos, max_records, max_bytes)
-        if ahead is not None:
-            place.pos += ahead.step
-            return ahead.frames
         expected = min(max_bytes, max_records * self._average) * 5 // 4
-        wanted = min(STRIDE, max(1 << 16, expected))
+        wanted = min(_STRIDE, max(1 << 16, expected))
         data_at = segment.skip_hole(fd, place.pos, size) if place.final else place.pos
         if data_at > place.pos:
             self._note_damage(name, int(not place.broken), data_at - place.pos)
