@@ -46,8 +46,11 @@ def make_tool(handler: logging.Handler) -> Callable[[int], Any]:
 
 
 def write_records(spool: str, records: str, count: int) -> int:
-    """Record ``count`` calls into a spool, write their records into a file too; return the records' bytes."""
+    """Record ``count`` calls into a spool, write their records into a file too, as MessagePack; return the
+    bytes of that.
+    """
     import toolog
+    from toolog.serializers.compact import unfold
     from toolog.spool import iter_frames
 
     handler = toolog.ToologHandler(ship="none", spool={"path": spool}, sinks={"none": {"type": "memory"}})
@@ -58,7 +61,7 @@ def write_records(spool: str, records: str, count: int) -> int:
     size = written = 0
     with Path(records).open("wb") as file:
         for frame in iter_frames(spool):
-            size += file.write(frame.payload)
+            size += file.write(unfold(frame.payload, frame.serializer)[0])
             written += 1
     assert written == count, f"{written} records of {count} are in the spool"
     return size

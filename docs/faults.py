@@ -21,7 +21,7 @@ BEGIN, END = "<!-- faults -->\n", "<!-- /faults -->"
 COLUMNS = {
     "accepted": "accepted", "stored": "stored", "dead letters": "dead letters", "dropped": "dropped",
     "lost": "lost", "twice": "twice", "spurious": "spurious", "corrupt": "corrupt",
-    "again on the wire": "again",
+    "again on the wire": "again", "seconds": "s",
 }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def table(measured: list[dict[str, Any]]) -> str:
     lines = ["| fault | " + " | ".join(COLUMNS.values()) + " | |", "|---|" + "---:|" * len(COLUMNS) + "---|"]
     for name in all_rows():
         row = found.get(outline(name), {"row": name, "notes": "not measured yet", "wrong": []})
-        cells = [f"{row[column]:,}" if column in row else "" for column in COLUMNS]
+        cells = [f"{row[column]:,.0f}" if column in row else "" for column in COLUMNS]
         notes = "; ".join(filter(None, [row.get("notes", ""), "**wrong**" if row["wrong"] else ""]))
         lines.append(f"| {row['row']} | {' | '.join(cells)} | {notes} |")
     return "\n".join(lines) + "\n"

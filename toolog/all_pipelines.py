@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 from toolog import counters
 from toolog.emit import is_opening
 from toolog.pipeline import Pipeline, accepted
 from toolog.pipeline.crew import worst
-from toolog.pipeline.life import living
+from toolog.pipeline.life import left_behind, living
 
 
 def holds_logging_lock() -> bool:
@@ -31,7 +32,8 @@ def flush(timeout: float = 5.0) -> bool:
     letter.
 
     Where another process ships, or none does (``ship="none"``): until it is durable in the spool. ``timeout``
-    is in seconds, for all handlers together. Returns False when it did not come about in time. Since 0.1.
+    is in seconds, for all handlers together. Returns False when it did not come about in time; when all
+    handlers are closed, at once, if what they left is still in their spools. Since 0.1.
     """
     deadline = time.monotonic() + timeout
     if holds_logging_lock():
@@ -40,8 +42,32 @@ def flush(timeout: float = 5.0) -> bool:
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.005)
-    done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in pipelines()]
-    return all(done)
+    while True:
+        serving = pipelines()
+        done = [pipeline.flush(max(0.0, deadline - time.monotonic())) for pipeline in serving]
+        if not all(done):
+            return False
+        if not _are_ending():
+            return bool(serving) or _have_arrived()
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.005)  # what they leave may be for the others to ship
+
+
+def _are_ending() -> bool:
+    """Whether a closed handler is still shipping what it has, on its own thread."""
+    return any(
+        one.closed and not one.ended and one.worker.alive for one in living() if isinstance(one, Pipeline)
+    )
+
+
+def _have_arrived() -> bool:
+    """Whether all has arrived that closed handlers left in their spools."""
+    left: dict[Path, Pipeline] = left_behind()
+    for directory, pipeline in list(left.items()):
+        if pipeline.has_arrived():
+            left.pop(directory, None)
+    return not left
 
 
 def stats() -> dict[str, Any]:

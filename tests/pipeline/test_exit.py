@@ -234,6 +234,60 @@ def test_close_twice_and_flush_after_close(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["memory", "process"])
+def test_flush_after_close_says_what_has_arrived(mode: str, tmp_path: Path) -> None:
+    """After a close that left records, flush() answers False, of the handler and of all, until another
+    handler has shipped them.
+    """
+    run(
+        """
+        from toolog.errors import SinkUnavailable
+        class Away:
+            name = "out"
+            def connect(self): pass
+            def close(self): pass
+            def write(self, batch): raise SinkUnavailable("away")
+        made = handler(sys.argv[1], sinks={"out": Away()}, shutdown_timeout=0.2)
+        attach(made).info("1")
+        made.close()
+        assert made.flush() is False
+        assert flush(1) is False
+        logging.getLogger("app").removeHandler(made)
+        after = handler(sys.argv[1])
+        attach(after).info("2")
+        assert flush(30) is True
+        assert made.flush() is True
+        after.close()
+        assert after.flush() is True
+        """,
+        tmp_path,
+        mode,
+    )
+    assert_complete(tmp_path, [1, 2])
+
+
+def test_flush_after_close_where_the_disk_took_nothing(tmp_path: Path) -> None:
+    """What a close could neither ship nor write is lost and counted, and the handler's flush() says so."""
+    run(
+        """
+        from toolog.errors import SinkUnavailable
+        class Away:
+            name = "out"
+            def connect(self): pass
+            def close(self): pass
+            def write(self, batch): raise SinkUnavailable("away")
+        open("file", "w").close()
+        made = handler("memory", spool={"path": "file/spool"}, sinks={"out": Away()}, shutdown_timeout=0.2)
+        attach(made).info("1")
+        made.close()
+        assert made.flush() is False
+        assert stats()["dropped"] == {"exit": {"INFO": 1}}, stats()
+        assert flush(1) is True
+        """,
+        tmp_path,
+    )
+
+
+@pytest.mark.parametrize("mode", ["memory", "process"])
 def test_handler_that_an_exit_function_makes_is_flushed_too(mode: str, tmp_path: Path) -> None:
     """Exit functions that are registered while others run are not called; the record arrives all the same."""
     run(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames
+from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames, pending
 from toolog.spool.frame import HEAD_SIZE, MARK, build, salt_of, scan
 
 MUTATIONS = int(os.environ.get("TOOLOG_MUTATIONS", "150"))
@@ -252,3 +252,30 @@ def test_scan_finds_the_same_whatever_the_chunks(parts: list[bytes], final: bool
     if final:
         assert damaged == whole.damaged_bytes
         assert at == whole.consumed == len(data)
+
+
+def test_a_terabyte_of_nothing_named_like_a_segment(tmp_path: Path, drain: Drain) -> None:
+    """A sparse file of a tebibyte is passed over where nothing is in it: what stands before, in it and behind
+    is read and counted, records find room, and it goes like another segment.
+    """
+    writer = SpoolWriter(tmp_path, max_size=1 << 20)
+    writer.append(20, 1, b"before")
+    writer.seal()
+    sparse = tmp_path / f"{NAME}.seg"
+    sparse.touch(0o600)
+    os.truncate(sparse, 1 << 40)
+    with sparse.open("r+b") as file:
+        file.seek(1 << 39)
+        file.write(build(salt_of(NAME), 1, 20, 1, b"within"))
+    writer.append(20, 1, b"behind")
+    writer.seal()
+    spool = Spool(tmp_path, max_size=1 << 20)
+    assert spool.size() < 1 << 20
+    reader = SpoolReader(tmp_path, "sink")
+    assert reader.pending() == 3
+    assert [frame.payload for frame in pending(tmp_path, "sink")] == [b"within", b"before", b"behind"]
+    assert [frame.payload for frame in drain(reader)] == [b"within", b"before", b"behind"]
+    assert reader.damaged_bytes > 1 << 39
+    reader.settle()
+    assert spool.retire([reader]) == 3
+    assert not sparse.exists()

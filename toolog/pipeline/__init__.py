@@ -97,6 +97,8 @@ class Pipeline:
         self.hasty = False  # the end waits for what is in a sink's hand, not for what is in the spool
         self.closed = False  # records that come now are late
         self.ended = False  # nothing of ours runs any more
+        self.lost_at_end = False  # then not all that was in memory found a place
+        self._left_to_others = False  # what the spool has then, another process ships
         life.watch(self)
 
     # -- the caller's thread
@@ -380,18 +382,35 @@ class Pipeline:
             self.outlet.close,  # the segment is complete, so that it can be deleted when it is shipped
             lambda: self._ship_last(deadline),
             self._leave_nothing,
+            self._leave_to_others,
             self.shipping.release,
         ):
             try:
                 step()
             except Exception as error:
                 contain("finish", error)
+        if not self._has_arrived():
+            life.leave(self.options.directory, self)  # first: whoever waits for the end asks for it then
         self.ended = True
         life.unwatch(self)
         self.drain()
 
+    def has_arrived(self) -> bool:
+        """Whether all has arrived that was in the spool when this pipeline ended, as it stands on disk now.
+
+        False before the end. What the disk did not take then is lost, see ``lost_at_end``.
+        """
+        return self.ended and self._has_arrived()
+
+    def _has_arrived(self) -> bool:
+        return self._left_to_others or self.outlet.spool is None or self.shipping.is_acknowledged()
+
+    def _leave_to_others(self) -> None:
+        self._left_to_others = self.options.ship != "background" or self.shipping.other_ships
+
     def _leave_nothing(self) -> None:
         for levelno, number in self.outlet.leave_nothing().items():
+            self.lost_at_end = True
             self.losses.note("exit", levelno, number)
         self.outlet.close()
         if self._inbox is not None:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from toolog.breath import breathing
-from toolog.errors import SerializationError
 from toolog.pipeline.answers import words_of
 from toolog.retention import Policies
 from toolog.serializers.base import COMPACT
-from toolog.serializers.compact import unfold
+from toolog.serializers.compact import HEAD_SIZE
 from toolog.sinks.base import Answer, SinkRecord
+from toolog.sinks.short import ShortRecord
 from toolog.spool import Frame, addressee
 
 MOST_SEGMENTS = 64
@@ -129,13 +129,11 @@ class Batch:
 def _records(frames: Sequence[Frame], policies: Policies) -> Iterator[SinkRecord]:
     names: dict[int, str] = {}
     for segment, _, _, seq, levelno, code, _, _, payload in breathing(frames):
-        if code == COMPACT:
-            try:
-                payload, code = unfold(payload, code)
-            except SerializationError:  # the sink will refuse it as what it cannot read
-                pass
         policy = names.get(levelno)
         if policy is None:
             found = policies.policy(levelno)
             policy = names[levelno] = "" if found is None else found.name
-        yield SinkRecord(payload, code, levelno, policy, segment, seq)
+        if code == COMPACT and len(payload) >= HEAD_SIZE:
+            yield ShortRecord(payload, levelno, policy, segment, seq)
+        else:  # a damaged short form the sink will refuse, as what it cannot read
+            yield SinkRecord(payload, code, levelno, policy, segment, seq)

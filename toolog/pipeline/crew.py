@@ -244,6 +244,11 @@ class Crew:
             found[name] += reader.pending(stop)
         return found
 
+    def passed_by_disk(self, segment: str) -> int:
+        """Return up to which byte of a segment every sink has acknowledged, as it stands on disk."""
+        readers = [reader for name in self._sinks for reader in self._readers_by_disk(name)]
+        return min([reader.passed(segment) for reader in readers], default=0)
+
     def _readers_by_disk(self, name: str) -> list[SpoolReader]:
         """Return readers of a sink's tracks as they stand on disk: those of the last time, if they fit, as
         they know what was counted.

@@ -21,6 +21,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -55,6 +56,7 @@ class Living(Protocol):
 
 
 _living: weakref.WeakSet[Any] = weakref.WeakSet()
+_left: dict[Path, Any] = {}
 _ending = False
 
 
@@ -81,6 +83,16 @@ def unwatch(pipeline: Living) -> None:
 def living() -> list[Any]:
     """Return the pipelines that have not ended."""
     return list(_living)
+
+
+def leave(directory: Path, pipeline: Living) -> None:
+    """Remember a pipeline that has ended and left something in its spool, for who asks about that."""
+    _left[directory] = pipeline
+
+
+def left_behind() -> dict[Path, Any]:
+    """Return the pipelines that ended so, the last one of each directory; the caller may remove some."""
+    return _left
 
 
 def finish_in_children() -> None:
@@ -163,6 +175,7 @@ def _after_fork_in_child() -> None:
     global _ending
     _ending = False
     reset()
+    _left.clear()
     for pipeline in list(_living):
         try:
             pipeline.after_fork_in_child()

@@ -284,6 +284,10 @@ class Shipping:
         """Return up to which byte of a segment every sink has acknowledged."""
         return min([reader.passed(name) for reader in self.crew.readers], default=0)
 
+    def is_acknowledged(self) -> bool:
+        """Whether every sink has all that this process has in the spool, as it stands on disk."""
+        return all(self.crew.passed_by_disk(name) >= size for name, size in self.own_segments().items())
+
     def pending(self, stop: Callable[[], bool] = lambda: False) -> dict[str, int]:
         """Return how many records each sink has still to acknowledge, held ones included.
 

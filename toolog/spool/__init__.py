@@ -54,6 +54,17 @@ Frame
     which was copied into a record or left on the disk by a deleted file, from being taken for one of this
     segment. A segment keeps its name for life.
 
+Short form
+    A call's record in MessagePack, without what follows from the rest. It begins with 60 bytes: the time
+    (signed, 8 bytes, nanoseconds since 1970) and the duration (signed, 8, nanoseconds), a number (8), P and T
+    (16 and 8 characters), the lengths of HEAD, LINEAGE and PROCESS (4 each); these three follow, and CONTENT
+    up to the end. With S, the number as 16 hex digits, the record is: HEAD (the map's head, and pairs); the
+    pairs ``record_id`` P + S, ``timestamp`` (``YYYY-MM-DDTHH:MM:SS.ffffffZ``, cut to microseconds),
+    ``trace_id`` (the first 32 bytes of LINEAGE, or, where that is empty, S[8:] + T + S), ``span_id`` S; the
+    rest of LINEAGE (pairs; where it is empty, ``parent_id`` nil and ``depth`` 0); the key ``process`` and
+    PROCESS (its value, and perhaps a pair more); ``duration_ms`` (a float of 64 bits, the duration divided by
+    a million); CONTENT (pairs).
+
 Reading
     A frame is good when the mark stands there, it ends in the file, and both checksums are right. If not,
     what stands there is damage. The next frame is found by looking for the mark from the next byte on, until

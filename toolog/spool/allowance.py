@@ -52,7 +52,7 @@ class Allowance:
                 return  # there was no room for it, and nothing was deleted since
             self._looked_ns = time.time_ns()
             self._dir_mtime_ns = mtime
-            sizes = segment.listing(self._directory)
+            sizes = segment.listing(self._directory, on_disk=True)
         except OSError:
             sizes = {}  # creating the segment will tell what is wrong
         writers = len({name.rpartition("_")[0].partition("_")[2] for name in sizes}) + 1

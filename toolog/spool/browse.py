@@ -48,6 +48,11 @@ def walk(
     wanted = CHUNK
     broken = False
     while pos < size:
+        data_at = segment.skip_hole(fd, pos, size)
+        if data_at > pos:
+            yield Stretch([], data_at, int(not broken))
+            pos, broken = data_at, True
+            continue
         data = os.pread(fd, min(wanted, size - pos), pos)
         if not data:
             return

@@ -110,8 +110,11 @@ class Spool:
         return found
 
     def size(self) -> int:
-        """Return the bytes of all segments."""
-        return sum(self._listing().values())
+        """Return the bytes of all segments, as they count for the bound."""
+        try:
+            return sum(segment.listing(self.directory, on_disk=True).values())
+        except OSError:
+            return 0
 
     def _listing(self) -> dict[str, int]:
         try:

@@ -38,6 +38,14 @@ class Tally:
         self.average = 1024
         self.on_damage = on_damage
 
+    def note_damage(self, segment: str, frames: int, size: int) -> None:
+        """Count frames of a segment, and their bytes, that are damaged."""
+        self.damaged_bytes += size
+        if frames:
+            self.damaged += frames
+            if self.on_damage is not None:
+                self.on_damage(segment, frames, size)
+
 
 class Follower:
     """Where a reader is in one segment (``pos``: its next byte, -1 until the cursor was looked at).
@@ -138,6 +146,11 @@ class Follower:
         tally = self._tally
         expected = min(max_bytes, max_records * tally.average) * 5 // 4
         wanted = min(_STRIDE, max(1 << 15, expected))
+        data_at = segment.skip_hole(fd, self.pos, size) if self._final else self.pos
+        if data_at > self.pos:
+            tally.note_damage(self.name, int(not self._broken), data_at - self.pos)
+            self.pos, self._broken = data_at, True
+            return []
         while True:
             data = os.pread(fd, wanted, self.pos)
             if not data:
@@ -160,11 +173,7 @@ class Follower:
                 wanted = found.wanted
                 continue
             break
-        if found.damaged:
-            tally.damaged += found.damaged
-            if tally.on_damage is not None:
-                tally.on_damage(self.name, found.damaged, found.damaged_bytes)
-        tally.damaged_bytes += found.damaged_bytes
+        tally.note_damage(self.name, found.damaged, found.damaged_bytes)
         if found.frames:
             tally.average += (found.consumed // len(found.frames) - tally.average) // 4
         self._broken = found.broken

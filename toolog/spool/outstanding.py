@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from operator import attrgetter
 
 from toolog.spool.frame import Frame
 from toolog.spool.tracks import Mark, Marks
+
+_offset = attrgetter("offset")
 
 
 class _Run:
     """A stretch of one segment that was delivered at once and is not acknowledged yet."""
 
-    __slots__ = ("end", "frames", "offsets", "segment")
+    __slots__ = ("end", "frames", "segment")
 
-    def __init__(self, name: str, end: int, offsets: list[int], crcs: list[tuple[int, int]]) -> None:
+    def __init__(self, name: str, end: int, frames: list[Frame]) -> None:
         self.segment = name
         self.end = end  # what is behind the last frame and was skipped belongs to it
-        self.offsets = offsets
-        self.frames = crcs  # (end, crc) of each frame
+        self.frames = frames
+
+    @property
+    def last(self) -> int:
+        """Where the last frame begins, or -1."""
+        return self.frames[-1].offset if self.frames else -1
 
 
 class Outstanding:
@@ -50,23 +57,22 @@ class Outstanding:
                 marks[name] = old._replace(end=end)
                 self.moved = True
             return
-        offsets = [frame.offset for frame in frames]
-        self._runs.append(_Run(name, end, offsets, [(frame.end, frame.crc) for frame in frames]))
+        self._runs.append(_Run(name, end, frames))
 
     def acknowledge(self, marks: Marks, frame: Frame) -> None:
         """Move the cursor behind a frame and all before it; one that is not outstanding changes nothing."""
         while self._runs:
             run = self._runs[0]
-            if run.segment == frame.segment and run.offsets and frame.offset <= run.offsets[-1]:
-                self._pass(marks, run, bisect_right(run.offsets, frame.offset))
+            if run.segment == frame.segment and frame.offset <= run.last:
+                self._pass(marks, run, bisect_right(run.frames, frame.offset, key=_offset))
                 break
             if not self._holds(frame):
                 break
-            self._pass(marks, run, len(run.offsets))
+            self._pass(marks, run, len(run.frames))
 
     def _holds(self, frame: Frame) -> bool:
         return any(
-            run.segment == frame.segment and run.offsets[0] <= frame.offset <= run.offsets[-1]
+            run.segment == frame.segment and run.frames[0].offset <= frame.offset <= run.last
             for run in self._runs
         )
 
@@ -74,12 +80,11 @@ class Outstanding:
         """Move the cursor over the first ``count`` frames of the oldest run."""
         if not count:
             return
-        whole = count == len(run.offsets)
-        frame_end, crc = run.frames[count - 1]
-        marks[run.segment] = Mark(run.end if whole else frame_end, run.offsets[count - 1], crc)
+        whole = count == len(run.frames)
+        last = run.frames[count - 1]
+        marks[run.segment] = Mark(run.end if whole else last.end, last.offset, last.crc)
         self.moved = True
         if whole:
             self._runs.popleft()
         else:
-            del run.offsets[:count]
             del run.frames[:count]

@@ -25,6 +25,8 @@ _NEW = ".new"
 _OPEN_NEW = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _OPEN_OLD = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
 _STALE_SECONDS = 60.0
+_HUGE = 1 << 30
+"""Bytes; hardly a segment is as large."""
 
 
 @functools.cache
@@ -175,10 +177,24 @@ def final_size(path: Path) -> tuple[bool, int]:
         os.close(fd)
 
 
-def listing(directory: Path) -> dict[str, int]:
+def skip_hole(fd: int, pos: int, size: int) -> int:
+    """Return where the next bytes stand on the disk at or behind ``pos`` in a file of this size, if that is
+    far; else ``pos``.
+
+    What is named like a segment may be a file of a terabyte in which nothing was ever written.
+    """
+    try:
+        found = min(os.lseek(fd, pos, os.SEEK_DATA), size)
+    except OSError as error:  # nothing behind it; or a file system that cannot tell
+        found = size if error.errno == errno.ENXIO else pos
+    return found if found - pos >= frame.CHUNK else pos
+
+
+def listing(directory: Path, *, on_disk: bool = False) -> dict[str, int]:
     """Return the segments of a directory, oldest first: name (without ``.seg``) -> size in bytes.
 
-    Whatever else lies there is left alone: other names, subdirectories, links, devices. Raises OSError.
+    ``on_disk``: without what a very large one does not take up on the disk. Whatever else lies there is left
+    alone: other names, subdirectories, links, devices. Raises OSError.
     """
     found: list[tuple[str, int]] = []
     with os.scandir(directory) as entries:
@@ -190,7 +206,10 @@ def listing(directory: Path) -> dict[str, int]:
                 except OSError:
                     continue
                 if stat.S_ISREG(facts.st_mode):
-                    found.append((name[: -len(SUFFIX)], facts.st_size))
+                    size = facts.st_size
+                    if on_disk and size > _HUGE:  # of small, fresh files some file systems say it late
+                        size = min(size, facts.st_blocks * 512)
+                    found.append((name[: -len(SUFFIX)], size))
     found.sort()
     return dict(found)
 

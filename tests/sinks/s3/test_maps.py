@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.shorts import make_short
 from toolog.sinks import SinkRecord
 from toolog.sinks.s3.maps import Maps
 from toolog.sinks.s3.objects import pack, record_ids
+from toolog.sinks.short import ShortRecord
 
 TIMES = st.datetimes().map(lambda time: time.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0"))
 ODD = st.sampled_from(["2026-11-30T13:30:01Z", "", "é" * 13 + "x", "x" * 27, 7, None])
@@ -110,3 +112,28 @@ def test_records_of_all_kinds_have_their_time_seen() -> None:
         for event in ("log", "loss", "tool_instance")
     ]
     assert Maps().oldest(documents) == "2001-09-09T01:46:40.000000Z"
+
+
+def test_short_and_whole_records_are_one_object() -> None:
+    """Records in the short form and in MessagePack stand in an object in their order, and it says which is
+    the oldest, whatever its form; a damaged one of either costs no other.
+    """
+    mixed: list[SinkRecord] = []
+    for number in range(150):
+        mixed.append(
+            ShortRecord(make_short({"input": number, "output": 1}, wall=10**18 + number, number=number))
+        )
+        if number % 3 == 0:
+            mixed.append(record({**CALL, "record_id": f"{number:032d}"}))
+    whole = [SinkRecord(one.data) for one in mixed]
+    for form in ("msgpack", "jsonl"):
+        packed = pack(mixed, form, 3)
+        assert (packed.body, packed.records, packed.oldest) == (
+            pack(whole, form, 3).body,
+            200,
+            "2001-09-09T01:46:40.000000Z",
+        )
+    damaged = ShortRecord(make_short({"input": 1, "output": 1}, number=2**63)[:-1])
+    packed = pack([*mixed[:70], damaged, *mixed[70:]], "msgpack", 3)
+    assert [*packed.rejected] == [damaged.record_id]
+    assert packed.records == 200

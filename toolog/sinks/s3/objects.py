@@ -12,10 +12,13 @@ from typing import Any
 
 from toolog.breath import breathe
 from toolog.errors import SerializationError
+from toolog.record import stamp
+from toolog.serializers.compact import expand, made_at
 from toolog.sinks.base import MSGPACK, SinkRecord, decode
 from toolog.sinks.forms import FORMS, bytes_in
 from toolog.sinks.s3.beside import Beside
 from toolog.sinks.s3.maps import Maps
+from toolog.sinks.short import ShortRecord
 
 _CHUNK = 1 << 20
 _GROUP = 64
@@ -76,7 +79,7 @@ def _groups(records: Sequence[SinkRecord]) -> Iterator[Sequence[SinkRecord]]:
     """Yield records, a few at a time, so that what is done with them is no long work."""
     start = size = 0
     for index, record in enumerate(records):
-        size += len(record.data)
+        size += len(record.short if type(record) is ShortRecord else record.data)
         if size >= _GROUP_BYTES or index - start == _GROUP - 1:
             yield records[start : index + 1]
             start, size = index + 1, 0
@@ -97,13 +100,30 @@ class _Content:
 
     def add(self, group: Sequence[SinkRecord]) -> bytes:
         """Return the bytes of some records; those that are none are ``rejected``."""
-        if self._code == MSGPACK and {record.serializer for record in group} == {MSGPACK}:
-            data = [record.data for record in group]
-            oldest = self._maps.oldest(data) if self._maps.are_whole(data) else None
-            if oldest is not None:
-                self._note(group, oldest)
-                return b"".join(data)
-        return b"".join([self._add_one(record) for record in group])
+        found = self._add_packed(group) if self._code == MSGPACK else None
+        return b"".join([self._add_one(record) for record in group]) if found is None else found
+
+    def _add_packed(self, group: Sequence[SinkRecord]) -> bytes | None:
+        """Return the bytes of records in MessagePack, without decoding them; None where that cannot be."""
+        data: list[bytes] = []
+        long: list[bytes] = []  # those whose time is to be found
+        times: list[int] = []
+        for record in group:
+            if type(record) is ShortRecord:
+                times.append(made_at(record.short))
+                data.append(expand(record.short))  # not kept, as `record.data` would be: that is memory
+            elif record.serializer == MSGPACK:
+                long.append(record.data)
+                data.append(record.data)
+            else:
+                return None
+        if not self._maps.are_whole(data):
+            return None
+        oldest = self._maps.oldest(long) if long else _LATEST
+        if oldest is None:
+            return None
+        self._note(group, min(oldest, stamp(min(times)).decode()) if times else oldest)
+        return b"".join(data)
 
     def _add_one(self, record: SinkRecord) -> bytes:
         try:

@@ -46,7 +46,7 @@ _UNCUT = frozenset({"schema_version", "record_id", "event", "level", "timestamp"
 _ADDED = frozenset({"@timestamp", OTHER, *(f"{name}_wrapped" for name in FLAT_FIELDS)})
 _OUTCOMES = {"success": "success", "cancelled": "unknown", "closed": "unknown"}
 _EARLIEST, _LATEST = "1970-01-01T00:00:00.000000Z", "2262-01-01T00:00:00.000000Z"
-_LARGEST_DURATION = 9.2e12  # milliseconds; in nanoseconds the largest signed number of 64 bits
+LONGEST_DURATION = 9.2e12  # milliseconds; in nanoseconds the largest signed number of 64 bits
 
 
 def to_search(record: Document, leaf_bytes: int = LEAF_BYTES) -> Document:
@@ -89,6 +89,25 @@ def encode(data: bytes, serializer: int, leaf_bytes: int = LEAF_BYTES) -> tuple[
     if not isinstance(record_id, str) or not record_id:
         raise SerializationError("a record without a record_id")
     return record_id, _shape(document, leaf_bytes)
+
+
+def encode_content(content: Document) -> bytes | None:
+    """Return fields of a record that all are content as they stand in its search document, as JSON; the
+    fields are changed. None for what is not only renamed and wrapped: only `encode` of the whole can tell.
+
+    As with the whole, what is cut depends on how long the JSON is: whoever asks has to look.
+    """
+    plan = _plan(tuple(content))
+    if plan.unknown or plan.inner:
+        return None
+    _wrap(content, plan)
+    try:
+        text = orjson.dumps(content)
+    except TypeError:
+        return None
+    if not _has_known_keys(content, plan) and may_have_odd_keys(text):
+        return None
+    return text
 
 
 def lighten(data: bytes, serializer: int, leaf_bytes: int, max_items: int) -> bytes:
@@ -173,7 +192,7 @@ def _arrange(document: Document, plan: _Plan) -> bool:
     if "status" in document:
         event["outcome"] = _OUTCOMES.get(document["status"], "failure")
     duration = document.get("duration_ms")
-    if isinstance(duration, (float, int)) and 0 <= duration < _LARGEST_DURATION:
+    if isinstance(duration, (float, int)) and 0 <= duration < LONGEST_DURATION:
         event["duration"] = round(duration * 1e6)
     document["event"] = event
     if "host" in document:
@@ -184,11 +203,15 @@ def _arrange(document: Document, plan: _Plan) -> bool:
         ):
             document[name], strange = _forth(value, shape)
             odd = odd or strange
+    _wrap(document, plan)
+    return odd
+
+
+def _wrap(document: Document, plan: _Plan) -> None:
     for name in plan.flat:
         if (value := document[name]) is not None and type(value) is not dict:
             document[name] = {"value": value}
             document[f"{name}_wrapped"] = True
-    return odd
 
 
 def _has_known_keys(document: Document, plan: _Plan) -> bool:

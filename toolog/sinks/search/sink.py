@@ -11,7 +11,7 @@ from typing import Any
 
 from toolog.breath import breathing
 from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
-from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse
+from toolog.sinks.base import Answer, Batch, BatchLimits, Pulse, SinkRecord
 from toolog.sinks.heap import keep_freed_memory
 from toolog.sinks.lanes import work_side_by_side
 from toolog.sinks.search.bulk import LONGEST_ID, REQUIRE, Bulk, Line
@@ -23,9 +23,11 @@ from toolog.sinks.search.names import NAMESPACE, data_stream, stream_pattern
 from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
 from toolog.sinks.search.outcome import Outcome
 from toolog.sinks.search.pace import Pace
+from toolog.sinks.search.short import encode_short
 from toolog.sinks.search.streams import check_streams
 from toolog.sinks.search.suspects import Suspects, vitals_of
 from toolog.sinks.search.wire import Wire
+from toolog.sinks.short import ShortRecord
 
 
 class ElasticsearchSink:
@@ -260,7 +262,7 @@ def _lines(part: Batch, options: SearchOptions, outcome: Outcome) -> list[Line]:
     lines: list[Line] = []
     for record in breathing(part):
         try:
-            record_id, body = encode(record.data, record.serializer, options.leaf_bytes)
+            record_id, body = _encode(record, options.leaf_bytes)
         except SerializationError as error:
             outcome.rejected[record.record_id] = str(error)
             continue
@@ -269,6 +271,11 @@ def _lines(part: Batch, options: SearchOptions, outcome: Outcome) -> list[Line]:
             continue
         lines.append(Line(record, record_id, data_stream(record.policy, options.namespace), body))
     return lines
+
+
+def _encode(record: SinkRecord, leaf_bytes: int) -> tuple[str, bytes]:
+    short = encode_short(record.short, leaf_bytes) if type(record) is ShortRecord else None
+    return encode(record.data, record.serializer, leaf_bytes) if short is None else short
 
 
 def _bulk_params(server: Server) -> dict[str, str]:
