@@ -44,6 +44,10 @@ _LIST = re.compile(r"\[\s{0,8}[bruf]{0,2}[\"'](?P<inner>[^\]]{0,4096}+)")
 #: A value that is one word.
 _TOLD = re.compile(r"([A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)")
 _DIGITS = re.compile(r"\+?\(?[0-9][0-9() .-]{3,24}[0-9]")
+#: Numbers of states may have letters at both ends: `JK 40 92 17 A`.
+_PAPERS = re.compile(
+    r"(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./-]?[0-9]){4,24}+(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?(?![A-Za-z0-9])"
+)
 _LINE_END = {
     "": re.compile(r"[\r\n]|\\+[nr]"),
     '"': re.compile(r"[\r\n\"]|\\+[nr\"]"),
@@ -57,8 +61,24 @@ _SCHEME = re.compile(
 #: What no line of cookies begins with.
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
-_NUMBERS = frozenset(("phone", "card", "id_number", "ssn"))
-_WITH_DIGITS = _NUMBERS | {"code", "passport"}
+_NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
+_OF_STATES = frozenset(("id_number", "passport"))
+_QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{\r\n")
+_WITH_DIGITS = _NUMBERS | {"code"}
+#: The words that open a wallet.
+_PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}+(?![a-z])")
+#: A block of YAML: its sign, and all lines that stand as far in as the first.
+_BLOCK_SIGN = re.compile(r"[|>][-+0-9]{0,2}[ \t]{0,8}(?:#[^\r\n]{0,200})?\r?\n(?P<indent>[ \t]{1,64}+)")
+_BLOCK = re.compile(_BLOCK_SIGN.pattern + r"(?P<value>[^\s][^\r\n]*+(?:\r?\n(?P=indent)[^\r\n]*+)*+)")
+#: The same without a sign: one word on the next line.
+_NEXT_LINE = re.compile(
+    r"\r?\n(?P<indent>[ \t]{1,64}+)(?P<value>[^\s\"'`<>{}\[\]#|-][^\s\"'`<>{}\[\]]{3,4096}+)"
+    r"[ \t]*+(?=[\r\n]|$)"
+)
+#: A value in braces, as ODBC takes one with signs in it.
+_BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
+_VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
+_CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
 
 
 class Lines:
@@ -117,7 +137,13 @@ class Values:
         sep, gap = match.group("sep"), match.group("gap")
         opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
+            if first in _QUOTES and _CLOSED.match(text, start) and self._inside(first, name_at):
+                return None  # `"Password: ")`: a question, and the end of it
             return self._quoted(opened, rule, shape, spoken=sep.isalpha())
+        if rule == "seed_phrase" or first in _BLOCKS:
+            found = self._many(name_at, match, start, rule)
+            if found is not None:
+                return found
         listed = _LIST.match(text, start) if first == "[" else None
         if listed is not None:
             return self._listed(listed, rule)
@@ -132,6 +158,45 @@ class Values:
             return None
         weak = sep.isalpha() or gap != "" or (sep == ":" and start > match.end())
         return self._bare(start, rule, shape, spoken=sep.isalpha(), strict=weak)
+
+    def _many(self, name_at: int, match: re.Match[str], start: int, rule: str) -> Span | None:
+        """Find a value of more than one word or line: of a wallet, in a block of YAML, in braces."""
+        text = self._text
+        if rule == "seed_phrase":
+            phrase = _PHRASE.match(text, start)
+            return (start, phrase.end(), rule) if phrase else None
+        if text[start] == "{":
+            braced = _BRACED.match(text, start) if match.group("sep") == "=" else None
+            near = (
+                ";" in (text[name_at - 1 : name_at], text[braced.end() : braced.end() + 1])
+                if braced
+                else False
+            )
+            return (
+                (start, braced.end(), rule)
+                if braced and near and not _VARIABLE.fullmatch(braced.group())
+                else None
+            )
+        if match.group("sep") != ":" or match.group("close"):
+            return None
+        alone = text[start] in "\r\n"
+        head = (_NEXT_LINE if alone else _BLOCK_SIGN).match(text, start)
+        line = text.rfind("\n", max(0, name_at - 200), name_at)
+        if head is None or len(head.group("indent")) < name_at - line:
+            return None  # what follows stands beside the name, and not below it
+        block = head if alone else _BLOCK.match(text, start)
+        value = block.group("value") if block else ""
+        if block is None or is_mask(value) or is_reference(value):
+            return None
+        if alone and (value[-1] == ":" or not any(map(str.isdigit, value))):
+            return None
+        return block.start("value"), block.end("value"), rule
+
+    def _inside(self, quote: str, name_at: int) -> bool:
+        """Tell whether a name stands in a quoted text that begins a little before it."""
+        line = self._text[max(0, name_at - 80) : name_at]
+        line = line[max(line.rfind("\n"), line.rfind("\r")) + 1 :]
+        return line.count(quote) % 2 == 1
 
     def token(self, start: int, verdict: Verdict, *, quote: str = "") -> Span | None:
         """Answer the span of the value of a command-line flag, or None when it shows none."""
@@ -175,6 +240,8 @@ class Values:
             rest = _BARE_REST.match(text, end)
             return rest.end() if rest else end
         run = _DIGITS.match(text, start) if rule in _NUMBERS else None
+        if rule in _OF_STATES and (run is None or run.end() < end):
+            run = _PAPERS.match(text, start) or run
         end = max(run.end() if run else 0, self._cut(start, end))
         end = self._without_stop(start, end)
         value = text[start:end]

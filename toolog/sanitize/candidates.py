@@ -15,6 +15,7 @@ from typing import Any
 
 from re2 import _re2
 
+from toolog.sanitize.commands import SETS
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.words import KeyWords
 
@@ -34,10 +35,10 @@ _SIGNS = (
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
     r"(?:(?:^|[^A-Za-z0-9_.$\[\]-])[0-9.$\[\]-]*-|[<:]"
-    r"|(?:^|[^A-Za-z0-9_-])set(?:x|env|(?:[ \t]+-{1,2}[A-Za-z]+)+)[ \t]+)"
+    rf"|(?:^|[^A-Za-z0-9_-]){SETS}[ \t]+)"
 )
 #: What a cell of a table can hold beside such a word, and what stands between cells.
-_CELL, _EDGE = r"[A-Za-z0-9_ .$\"'`*?-]*", r"[|,;\t]"
+_CELL, _EDGE = r"[A-Za-z0-9_ .$\"'`*?-]*", r"[|,;\t?]"
 _NAME_RUN = re.compile(rf"[\w.$\[\]{MARKS}-]++")
 _RUN_BACKWARDS = re.compile(rf"[\w.$\[\]{MARKS}-]{{1,101}}+")
 _FIRST = re.compile(r"[^\W\d]")

@@ -283,7 +283,9 @@ class Walk:
 
     def _mapping(self, value: Mapping[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
         policy = self.policy
-        special: Mapping[Any, Any] = shapes.named_item(value, policy) or shapes.table(value, policy) or {}
+        special: Mapping[Any, Any] = (
+            shapes.named_item(value, policy) or shapes.table(value, policy) or shapes.web_key(value) or {}
+        )
         changed = False
         clean: dict[Any, Any] = {}
         for key, item in value.items():

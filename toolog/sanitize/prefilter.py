@@ -22,6 +22,7 @@ from re2 import _re2
 from toolog.errors import ConfigError
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.checks import IBAN_COUNTRIES
+from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES
@@ -109,7 +110,7 @@ _RIGHT = (
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
-    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*\|"
+    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
     r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|\\+[nr]|[\r\n]))"
 )
@@ -136,6 +137,30 @@ def _char(char: str) -> str:
 
 def _word(word: str) -> str:
     return "".join(_char(char) for char in word) if not word.isascii() else f"(?i:{word})"
+
+
+#: So many characters of a word of another script are looked for: few other words have them.
+_SHOWN = 5
+
+
+def _is_foreign(word: str) -> bool:
+    return not word.isascii() and not any("a" <= char <= "z" for char in word)
+
+
+def _begin(word: str) -> str:
+    """Match how a word begins: all of it in Latin letters."""
+    return _word(word[:_SHOWN] if _is_foreign(word) else word)
+
+
+def _end(word: str) -> str:
+    """Match how a word ends: all of it in Latin letters."""
+    return _word(word[-_SHOWN:] if _is_foreign(word) else word)
+
+
+def _least(words: Iterable[str]) -> list[str]:
+    """Answer the words that hold none of the others."""
+    known = set(words)
+    return sorted(word for word in known if not any(other != word and other in word for other in known))
 
 
 def _start(words: Iterable[str]) -> str:
@@ -169,14 +194,23 @@ def _pair_ends(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return ends
 
 
+def _rare(pairs: Iterable[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Answer the pairs that are looked for as such, and the words that are looked for alone, because few
+    texts have them: second words with marks or of other alphabets, but for single signs of Han."""
+    pairs = list(pairs)
+    alone = {second for _, second in pairs if not second.isascii() and len(second) > 1}
+    return [pair for pair in pairs if pair[1] not in alone], _least(alone)
+
+
 def _pair_groups(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    groups = []
+    pairs, alone = _rare(pairs)
+    groups = sorted(set(map(_begin, alone)))
     for second, firsts in _pair_ends(pairs).items():
         heads = (
             [_start(first for first in firsts if first.isascii())] if any(map(str.isascii, firsts)) else []
         )
-        heads += [_word(first) for first in firsts if not first.isascii()]
-        groups.append(f"(?:{'|'.join(heads)}){_JOINT}{_word(second)}")
+        heads += sorted({_end(first) for first in firsts if not first.isascii()})
+        groups.append(f"(?:{'|'.join(heads)}){_JOINT}{_begin(second)}")
     return groups
 
 
@@ -185,15 +219,14 @@ def _named(
 ) -> list[str]:
     latin = [word for word in strong if word.isascii()]
     mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
-    foreign = [word for word in strong if not word.isascii() and word not in mixed]
-    foreign += [word for word in shaped if not word.isascii()]
+    foreign = _least(word for word in [*strong, *shaped] if not word.isascii() and word not in mixed)
     groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(_word, mixed)]
     groups += _pair_groups(pairs)
     codes = [_start(word for word in latin if strong[word] == "code")]
     codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
     last = _start(word for word in shaped if word.isascii())
     more = r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})"
-    others = "(?:" + "|".join(map(_word, foreign)) + ")"
+    others = "(?:" + "|".join(sorted(set(map(_begin, foreign)))) + ")"
     return [
         "(?:" + "|".join(groups) + ")" + _RIGHT,
         "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
@@ -207,12 +240,12 @@ def _named(
 
 def _loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     """Match words wherever they stand: a smaller expression, for places where few names are met."""
-    known = set(words)
-    least = [word for word in known if not any(other != word and other in word for other in known)]
+    least = _least(words)
     groups = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")"]
-    groups += [_word(word) for word in least if not word.isascii()]
+    pairs, alone = _rare(pairs)
+    groups += sorted({_begin(word) for word in [*least, *alone] if not word.isascii()})
     for second, firsts in _pair_ends(pairs).items():
-        groups.append(f"(?:{'|'.join(map(_word, firsts))}){_JOINT}{_word(second)}")
+        groups.append(f"(?:{'|'.join(sorted(set(map(_end, firsts))))}){_JOINT}{_begin(second)}")
     return "(?:" + "|".join(groups) + ")"
 
 
@@ -267,7 +300,7 @@ def _vendors() -> list[str]:
 
 _DIGIT = _left("0-9")
 _VALUES: dict[str, list[str]] = {
-    "private_key": ["BEGIN [A-Z0-9 ]*PRIVATE KEY"],
+    "private_key": ["BEGIN (?:[A-Z0-9 ]*PRIVATE KEY|OpenVPN Static)", "Private-Lines"],
     "jwt": [r"eyJ[A-Za-z0-9_-]{8}[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4}"],
     "vendor_key": _vendors(),
     "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path, _ in HOOKS) + ")"],
@@ -315,17 +348,26 @@ _HIDDEN = [
     r"(?:^|[^\xc4\xd9])%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5)",
     r"(?:^|[^\xc4\xd9])%(?:25)*(?i:ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
 ]
+_GAP = r"(?:[ \t]|\\+t)+"
 _NAMED_FIXED = [
-    r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
+    r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@|%(?:25)*3[Aa]%(?:25)*2[Ff]%(?:25)*2[Ff][^ \t\r\n&#\"'<>]*%(?:25)*40",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
     r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)",
-    r"setx|setenv|set[ \t]+-",
+    rf"(?i:setx|setenv)|set{_GAP}-|(?:ENV|_set_header|_param|RequestHeader){_GAP}",
+    rf"(?:config|configure|secrets?|vars?|env){_GAP}(?:--?[a-z-]+{_GAP})*(?:set|add|put){_GAP}",
+    r"(?i:securestring)|pgpass|database:username:password|kty",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-_PROGRAMS = r"login.*password|"
-_PROGRAMS += r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
-_PROGRAM_NAMES = r"login|(?i:curl)|mysql|redis-cli|docker|podman"
+_PROGRAMS = (
+    r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
+    + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
+    + r"|echo.*\\||net +user +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman).*@"
+)
+_PROGRAM_NAMES = (
+    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user"
+    r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
+)
 
 
 class Prefilter:
@@ -398,20 +440,20 @@ class _Hints:
     """
 
     def __init__(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        known = set(words)
-        least = [word for word in known if not any(other != word and other in word for other in known)]
-        foreign = [word for word in least if not word.isascii()]
-        mixed = [word for word in foreign if any("a" <= char <= "z" for char in word)]
+        least = _least(words)
+        foreign = [word for word in least if _is_foreign(word)]
+        mixed = [word for word in least if not word.isascii() and not _is_foreign(word)]
         columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
         self.latin = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")", _EMPTY_KEY, columns]
         self.latin += [*_NAMED_FIXED, _PROGRAM_NAMES]
-        self.pairs = [_word(word) for word in mixed]
+        pairs, alone = _rare(pairs)
+        self.pairs = sorted({*map(_word, mixed), *map(_begin, alone)})
         self.pairs += [
-            f"(?:{'|'.join(map(_word, firsts))})[^G-Zg-z]*{_word(second)}"
+            f"(?:{'|'.join(sorted(set(map(_end, firsts))))})[^G-Zg-z]*{_begin(second)}"
             for second, firsts in _pair_ends(pairs).items()
         ]
         # The first two characters of such a word are rare enough to ask no more.
-        self.foreign = [_word(start) for start in sorted({word[:2] for word in foreign if word not in mixed})]
+        self.foreign = [_word(start) for start in sorted({word[:2] for word in foreign})]
 
 
 class _Staged:

@@ -53,12 +53,21 @@ _HOOK = re.compile("|".join(f"{path.replace(')?', ')?+')}({body}{{8,}}+)" for _,
 # Each expression begins with a literal or a class, so that `re` looks for it in C; what may not stand before
 # is asked behind it.
 _JWT = re.compile(r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
-_PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-_PEM_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{0,5}")
+_SEALED = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[0-9])"
+_PEM_BEGIN = re.compile(rf"-{{4,5}} ?BEGIN {_SEALED} ?-{{4,5}}")
+_PEM_END = re.compile(rf"-{{4,5}} ?END {_SEALED} ?-{{0,5}}")
+#: The part of a PuTTY key file that is secret, up to its last line.
+_PUTTY = re.compile(
+    r"Private-Lines: [0-9]{1,4}(?P<nl>\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n)"
+    r"([A-Za-z0-9+/=]++(?:(?P=nl)(?!Private-)[A-Za-z0-9+/=]++)*+)"
+    r"(?:(?P=nl)Private-(?:MAC|Hash): ([0-9a-f]++))?"
+)
 _PEM_BODY = re.compile(r"(?:\\+[nr]|\s){0,8}(?:[A-Za-z0-9+/=]{16}|[A-Z][\w-]{2,20}:|$|[A-Za-z0-9+/=]{0,15}$)")
 _BEARER = re.compile(r"[Bb](?<![A-Za-z0-9_].)(?i:earer)(?:[ \t]|%20|\+)++([A-Za-z0-9._~+/=-]{8,}+)")
 _BASIC = re.compile(r"[Bb](?<![A-Za-z0-9_].)(?i:asic)[ \t]+([A-Za-z0-9+/]{8,}+={0,2})")
 _LOCAL = r"A-Za-z0-9._%+'\u00c0-\u024f-"
+#: Signs that are in no name before an `@`, encoded.
+_ENCODED_SIGN = re.compile(r"%(?:25){0,3}(?:2[0236CFcf]|3[A-Fa-f]|40|5[BbDd]|7[BbDd]|0[AaDd])")
 _LOCAL_BACKWARDS = re.compile(f"[{_LOCAL}]{{1,64}}+")
 _URL_USER = re.compile(r"[^\s/?#\"'<>@]*+")
 #: The sign of an address, and the domain behind it.
@@ -87,7 +96,10 @@ _CARD = re.compile(
     r"[0-9](?<![0-9A-Za-z_].)(?:[0-9]{13,18}|[0-9]{3}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,3})?"
     r"|[0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z_])"
 )
-_SSN = re.compile(r"([0-9](?<![0-9A-Za-z_].)[0-9]{2})-([0-9]{2})-([0-9]{4})(?![0-9A-Za-z_])")
+_SSN = re.compile(r"([0-9](?<![0-9A-Za-z_].)[0-9]{2})([- ])([0-9]{2})\2([0-9]{4})(?![0-9A-Za-z_])")
+#: With blanks it is one only where its name was told before.
+_SSN_TOLD = re.compile(r"social[ _-]?security|\bssn\b", re.I)
+_SSN_NEAR = 120
 _IBAN = re.compile(
     "(?:"
     + "|".join(rf"{code[0]}(?<![0-9A-Za-z_].){code[1]}" for code in checks.IBAN_COUNTRIES)
@@ -140,6 +152,10 @@ def _random(text: str) -> bool:
 
 def find_private_keys(text: str) -> Iterator[Span]:
     """Find private keys in armour; without an end, the rest of the text belongs to the key."""
+    for lines in _PUTTY.finditer(text) if "Private-Lines" in text else ():
+        yield *lines.span(2), "private_key"
+        if lines.group(3):
+            yield *lines.span(3), "private_key"
     at = 0
     closed = text.rfind("END ") > 0
     while begin := _PEM_BEGIN.search(text, at):
@@ -175,6 +191,7 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
             return
         first = text[start]  # the character before the key, but for one that begins the text
         start += 0 if first.isascii() and first.isalnum() else 1
+        start += 3 if text.startswith("bot", start) else 0  # (a part of the address)
         key = text[start:end].rstrip(".-") if text[start:end][-1] in ".-" else text[start:end]
         end = start + len(key)
         after = text[end : end + 1]
@@ -220,6 +237,9 @@ def find_emails(text: str) -> Iterator[Span]:
         if local is None or (at.group("tld") or "").lower() in _NOT_TLD:
             continue
         begin = at.start() - local.end()
+        if "%" in text[begin : at.start()]:
+            for sign in _ENCODED_SIGN.finditer(text, begin, at.start()):
+                begin = sign.end()
         start = begin + len(text[begin : at.start()]) - len(text[begin : at.start()].lstrip(".'%"))
         name = text[start : at.start()]
         head = text.rfind("://", max(0, start - 256), start)
@@ -308,8 +328,14 @@ def find_ibans(text: str) -> Iterator[Span]:
 def find_ssns(text: str) -> Iterator[Span]:
     """Find US social security numbers."""
     for match in _numbers(_SSN, text):
-        if checks.is_ssn(*match.groups()) and _alone(text, match.start(), match.end()):
-            yield match.start(), match.end(), "ssn"
+        start, end = match.span()
+        area, sign, group, serial = match.groups()
+        if not checks.is_ssn(area, group, serial) or not _alone(text, start, end):
+            continue
+        if sign == "-" or (
+            _SSN_TOLD.search(text, max(0, start - _SSN_NEAR), start) and not _in_row(text, start, end)
+        ):
+            yield start, end, "ssn"
 
 
 #: Finder by name; the name is also the family in the prefilter, so a finder runs only where the scan saw its

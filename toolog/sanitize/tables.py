@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
@@ -18,13 +18,17 @@ Judge = Callable[[str], Verdict | None]
 
 _LINE = re.compile(r"[^\r\n]*+")
 _BREAK = re.compile(r"\r?\n|\r")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
+#: The line below a head: of Markdown, of databases' own clients, of boxes.
+_RULE = re.compile(r"[ \t]*[|+\u2500-\u257f]?(?:[ \t]*+:?[-=\u2500-\u257f]{2,}+:?[ \t]*+[|+]?)++[ \t]*+")
+#: What parts cells in boxes.
+_WALLS = "\u2502\u2503"
 #: What may be a name in a cell; the scan relies on it (`prefilter._RIGHT`).
 _WORD = r"[^\W\d][\w.$-]{0,60}"
 _NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
 _FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
 #: A cell with something in it, which may be the value beside a name.
-_BESIDE = re.compile(r"\|[ \t\"'`*]*+[^\s|]")
+_BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
+_BOXED = f"|{_WALLS}"
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
@@ -47,12 +51,18 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
         if not sign:
             continue
         below = _next(text, end)
-        if below <= len(text) and (sign != "|" or _RULE.fullmatch(text, below, _line(text, below))):
+        boxed = sign in _WALLS or sign == "|"
+        if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, _line(text, below))):
             marks = _head(text, start, end, sign, judge)
             if marks:
-                done = _line(text, below) if sign == "|" else end
+                done = _line(text, below) if boxed else end
+                if sign in _WALLS:
+                    sign = _WALLS[0]  # heads have thick walls, and rows thin ones
                 while (below := _next(text, done)) <= len(text):
                     stop = _line(text, below)
+                    if boxed and _RULE.fullmatch(text, below, stop):
+                        done = stop
+                        continue
                     cells = _cells(text, below, stop, sign)
                     if len(cells) != len(marks):
                         break
@@ -61,8 +71,8 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
                         if mark is not None and _shows(text[low:high], mark):
                             yield low, high, mark[0]
                 continue
-        if sign == "|" and _BESIDE.search(text, at + 1, end):
-            yield from _row(text, start, end, judge)
+        if boxed and _BESIDE.search(text, at + 1, end):
+            yield from _row(text, start, end, sign, judge)
 
 
 def _line(text: str, at: int) -> int:
@@ -78,7 +88,7 @@ def _next(text: str, end: int) -> int:
 
 def _sign(text: str, start: int, end: int) -> str:
     """Answer what parts the cells of a line, or nothing when it is no line of a table."""
-    for sign in "|\t;,":
+    for sign in "|\u2502\u2503\t;,":
         if text.find(sign, start, end) >= 0:
             return sign
     return ""
@@ -104,7 +114,7 @@ def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
         return []
     cells = []
     at = start
-    if sign == "|" or text.find('"', start, end) < 0:
+    if sign in _BOXED or text.find('"', start, end) < 0:
         for part in text[start:end].split(sign):
             cells.append((at, at + len(part)))
             at += len(part) + 1
@@ -115,7 +125,7 @@ def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
             stop = end if stop < 0 else stop
             cells.append((at, stop))
             at = stop + 1
-    if sign == "|":  # the signs at both ends are no cells
+    if sign in _BOXED:  # the signs at both ends are no cells
         cells = [cell for place, cell in enumerate(cells)
                  if 0 < place < len(cells) - 1 or text[slice(*cell)].strip()]  # fmt: skip
     return cells
@@ -136,17 +146,17 @@ def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verd
         return []
     marks = []
     for low, high in cells:
-        name = _name(text, low, high) if sign == "|" else _FIELD.fullmatch(text, low, high)
+        name = _name(text, low, high) if sign in _BOXED else _FIELD.fullmatch(text, low, high)
         if name is None:
             return []
         marks.append(judge(name.group(1)))
     return marks if any(marks) else []
 
 
-def _row(text: str, start: int, end: int, judge: Judge) -> Iterator[Span]:
+def _row(text: str, start: int, end: int, sign: str, judge: Judge) -> Iterator[Span]:
     """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be
     there."""
-    cells = _raw(text, start, end, "|")
+    cells = _raw(text, start, end, sign)
     if len(cells) < 2 or len(cells) > 4:
         return
     for (low, high), beside in pairwise(cells):
@@ -164,6 +174,6 @@ def _shows(value: str, mark: Verdict) -> bool:
         return False
     if mark[1] and not fits_shape(value, mark[1]):
         return False
-    if value.lower() in ("null", "none", "true", "false", "yes", "no", "nan", "string", "text", "varchar"):
+    if says_nothing(value) or value.lower() == "nan":
         return False
     return any(char.isalnum() for char in value) and not _PROSE.fullmatch(value)

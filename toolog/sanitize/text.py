@@ -14,16 +14,18 @@ from itertools import islice
 
 from toolog.sanitize.assigned import ASSIGNED, Values
 from toolog.sanitize.candidates import Candidates, candidates
+from toolog.sanitize.commands import SETS, find_program_passwords
+from toolog.sanitize.fold import MARKS
 from toolog.sanitize.markup import find_inserts, find_tags
-from toolog.sanitize.phrases import find_program_passwords, find_spoken
+from toolog.sanitize.phrases import find_spoken, find_web_keys
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.tables import find_tables
-from toolog.sanitize.urls import find_encoded_pairs, find_parameters, find_url_users
+from toolog.sanitize.urls import find_encoded_pairs, find_encoded_users, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
 _BEFORE_MARKUP = ("<", ":")
-_TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
+_TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
 #: A part of a form: its headers, an empty line, the value.
@@ -36,8 +38,7 @@ _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
 )
-#: What sets a variable to what comes behind its name: `set -x`, `setx`, `setenv`.
-_SETS = re.compile(r"(?<![\w-])(?:setx|setenv|set(?:[ \t]{1,4}-{1,2}[A-Za-z]{1,8})+)[ \t]{1,4}$")
+_SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
 _PARSING = re.compile(
     r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
@@ -78,14 +79,16 @@ class NamedText:
         users = list(islice(find_url_users(text), most))
         yield iter(users)
         yield find_encoded_pairs(text, judge)
+        yield find_encoded_users(text)
         parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
         yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
-        if "\n" in text or "|" in text:
+        if "\n" in text or "|" in text or "\u2502" in text:
             yield find_tables(text, judge, cells)
         yield find_tags(text, judge)
         yield find_inserts(text, judge)
         yield from find_program_passwords(text)
+        yield find_web_keys(text)
         if not text.isascii():
             yield find_spoken(text, judge)
 
@@ -107,6 +110,8 @@ class NamedText:
         verdict = self._judge(name)
         if verdict is None and name.lower() not in self._labels:
             return None
+        if text.startswith("[MASKED:", start - 8) and start >= 8:
+            return None  # the name of a mask
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
@@ -121,9 +126,10 @@ class NamedText:
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
-        if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 40), start):
+        if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 80), start):
             flag = _FLAG_VALUE.match(text, end)
-            return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+            found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+            return None if found is None or text[found[0] : found[1]].isalpha() else found
         if before in _BEFORE_MARKUP and verdict is not None:
             return self._markup(text, end, verdict)
         return self._quoted_next(text, start, end, verdict)

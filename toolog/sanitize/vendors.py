@@ -67,6 +67,7 @@ VENDORS: tuple[tuple[str, str, str, int, int], ...] = (
     ("mailgun", "key-", "[a-f0-9]", 32, 32),
     ("twilio", "SK", "[a-f0-9]", 32, 32),
     ("telegram", "[0-9]{8,10}:AA", _DASH, 32, 0),
+    ("telegram_url", "bot[0-9]{8,10}:AA", _DASH, 32, 0),
     ("pulumi", "pul-", "[a-f0-9]", 40, 40),
     ("contentful", "CFPAT-", _DASH, 40, 0),
     ("circleci", "CCIP(?:AT|RJ)_", "[A-Za-z0-9_]", 40, 0),
