@@ -19,6 +19,14 @@ ASSIGNED = re.compile(
     r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
     r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are|ist|lautet|est|es)(?= )|[是为為](?=\S))"
 )
+#: What may stand there that shows no secret, as far as that can be told at once: an empty value before the next
+#: name, a variable, a mask, what closes a bracket; or one word, which then decides.
+_NOTHING = re.compile(
+    r"(?:\\{0,8}[\"'`]\]?|\*{1,3})?+"
+    r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
+    r"|[ \t]{0,20}+(?>=>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
+    r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
+)
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _SPACES = frozenset(" \t*_\\")
 _OPENING = frozenset("bruf\\\"'`")
@@ -62,6 +70,8 @@ _SCHEME = re.compile(
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
 _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
+#: Values that go on to the end of the line, or over many words.
+_LONG_VALUES = frozenset(("authorization", "cookie", "seed_phrase"))
 _OF_STATES = frozenset(("id_number", "passport"))
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
@@ -79,6 +89,18 @@ _NEXT_LINE = re.compile(
 _BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
 _VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
+
+
+def shows_nothing(text: str, end: int, rule: str) -> bool:
+    """Tell whether it is seen at once that no secret stands behind a name.
+
+    :param end: where the name ends.
+    """
+    match = _NOTHING.match(text, end)
+    if match is None or rule in _LONG_VALUES:
+        return False
+    told = match.group("told")
+    return told is None or says_nothing(told)
 
 
 class Lines:

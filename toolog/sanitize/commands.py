@@ -81,6 +81,7 @@ _ORACLE = re.compile(
     r"(?:oracle:(?:thin|oci8?):|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n/]{0,80}?[ \"'])"
     r"[A-Za-z][\w$#.-]{0,63}/([^\s@/\"']{1,128}+)(?=@)"
 )
+_ORACLE_SHOWN = ("oracle:", "sqlplus", "sqlldr", "expdp", "impdp", "rman")
 _POWERSHELL = re.compile(
     r"(?i:convertto-securestring)\s{1,4}(?:-(?i:string)\s{1,4})?(?P<quote>[\"'])([^\"'\r\n]{1,512}+)(?P=quote)"
 )
@@ -104,7 +105,7 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_PGPASS.finditer(text), 1, wordy=False)
     if "requirepass" in text or "masterauth" in text or "AUTH" in text:
         yield _shown(_TOLD.finditer(text), 1, wordy=False)
-    if "/" in text and "@" in text:
+    if "@" in text and any(word in text for word in _ORACLE_SHOWN):
         yield _shown(_ORACLE.finditer(text), 1)
     if "|" in text and "echo" in text:
         yield _shown(_PIPED.finditer(text), 1)
@@ -112,12 +113,12 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
     if "-" not in text:
         return
-    lowered = text.lower()
-    first = lowered.find("curl")
+    lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
+    first = lowered.find(b"curl")
     if first >= 0:
         users = _USER.finditer(text, first)
         yield _shown((user for user in users if not (user.group(1).isdigit() and user.group(2).isdigit())), 2)
-    if "securestring" in lowered:
+    if b"securestring" in lowered:
         yield _shown(_POWERSHELL.finditer(text), 2)
     if "mysql" in text:
         yield _shown(_MYSQL.finditer(text), 1)

@@ -9,7 +9,7 @@ runs are possessive or bounded, and the long alternation of vendor prefixes runs
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from toolog.sanitize.vendors import HOOKS, VENDORS
 
 Span = tuple[int, int, str]
 Finder = Callable[[str], Iterator[Span]]
+Runs = Sequence[tuple[int, int]]
 
 
 _MEMORY = 32 << 20
@@ -49,13 +50,15 @@ def forget() -> Any:
 
 
 #: (What is optional is not given back: a number before a mask that stands there is no secret.)
-_HOOK = re.compile("|".join(f"{path.replace(')?', ')?+')}({body}{{8,}}+)" for _, path, body in HOOKS))
+_HOOKS = tuple(
+    (start, re.compile(f"{path.replace(')?', ')?+')}({body}{{8,}}+)")) for _, start, path, body in HOOKS
+)
 # Each expression begins with a literal or a class, so that `re` looks for it in C; what may not stand before
 # is asked behind it.
 _JWT = re.compile(r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
 _SEALED = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[0-9])"
-_PEM_BEGIN = re.compile(rf"-{{4,5}} ?BEGIN {_SEALED} ?-{{4,5}}")
-_PEM_END = re.compile(rf"-{{4,5}} ?END {_SEALED} ?-{{0,5}}")
+_PEM_BEGIN = re.compile(rf"-----? ?BEGIN {_SEALED} ?-{{4,5}}")
+_PEM_END = re.compile(rf"-----? ?END {_SEALED} ?-{{0,5}}")
 #: The part of a PuTTY key file that is secret, up to its last line.
 _PUTTY = re.compile(
     r"Private-Lines: [0-9]{1,4}(?P<nl>\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n)"
@@ -108,10 +111,28 @@ _IBAN = re.compile(
 )
 
 
-def _numbers(expression: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def _at_places(
+    expression: re.Pattern[str], text: str, literal: Any, find: Callable[[Any, int], int]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of an expression that begins with a literal, which is looked for alone."""
+    at = find(literal, 0)
+    while at >= 0:
+        match = expression.match(text, at)
+        if match is not None:
+            yield match
+        at = find(literal, match.end() if match else at + 1)
+
+
+def number_runs(text: str) -> list[tuple[int, int]]:
+    """Answer where enough digits stand close together for any number that is looked for, and two characters
+    more."""
+    return [(run.start(), run.end() + 2) for run in _NUMBERS.finditer(text)]
+
+
+def _numbers(expression: re.Pattern[str], text: str, runs: Runs | None) -> Iterator[re.Match[str]]:
     """Yield the matches of an expression for numbers, which is asked only where there are enough digits."""
-    for run in _NUMBERS.finditer(text):
-        yield from expression.finditer(text, run.start(), run.end() + 2)
+    for start, end in number_runs(text) if runs is None else runs:
+        yield from expression.finditer(text, start, end)
 
 
 def _with_code(code: re.Pattern[str], text: str, at: int, not_behind: str) -> int:
@@ -201,20 +222,24 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
 
 def find_web_hooks(text: str) -> Iterator[Span]:
     """Find the secret part of web hook addresses."""
-    for match in _HOOK.finditer(text):
-        start, end = match.span(match.lastindex or 0)
-        while text[end - 1] in ".:":
-            end -= 1
-        yield start, end, "web_hook"
+    spans = []
+    for literal, expression in _HOOKS:
+        for match in _at_places(expression, text, literal, text.find):
+            start, end = match.span(1)
+            while text[end - 1] in ".:":
+                end -= 1
+            spans.append((start, end, "web_hook"))
+    yield from sorted(spans)
 
 
 def find_credentials(text: str) -> Iterator[Span]:
     """Find Bearer and Basic credentials."""
-    for match in _BEARER.finditer(text):
+    lowered = text.encode("ascii", "replace").lower()
+    for match in _at_places(_BEARER, text, b"bearer", lowered.find):
         token = match.group(1).rstrip(".")
         if any(char.isdigit() for char in token) or (len(token) >= 20 and _random(token)):
             yield match.start(1), match.start(1) + len(token), "bearer"
-    for match in _BASIC.finditer(text):
+    for match in _at_places(_BASIC, text, b"basic", lowered.find):
         if _is_basic(match.group(1)):
             yield match.start(1), match.end(1), "basic"
 
@@ -251,9 +276,9 @@ def find_emails(text: str) -> Iterator[Span]:
         done = at.end()
 
 
-def find_phones(text: str) -> Iterator[Span]:
+def find_phones(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese mobiles, numbers with a country code, and North American numbers with separators."""
-    for match in _numbers(_CN_MOBILE, text):
+    for match in _numbers(_CN_MOBILE, text, runs):
         start = _with_code(_CN_CODE, text, match.start(), "_")
         if start >= 0 and _alone(text, start, match.end()):
             yield start, match.end(), "phone"
@@ -261,7 +286,7 @@ def find_phones(text: str) -> Iterator[Span]:
         end = _international(text, plus.end())
         if end:
             yield plus.start(), end, "phone"
-    for match in _numbers(_NANP, text):
+    for match in _numbers(_NANP, text, runs):
         start = _with_code(_NANP_CODE, text, match.start(), "_+")
         spaced = match.group(1) == " "
         if start < 0 or not _alone(text, start, match.end()):
@@ -300,17 +325,17 @@ def _international(text: str, at: int) -> int:
     return end if _alone(text, end, end) and not text[end : end + 1].isdigit() else 0
 
 
-def find_resident_ids(text: str) -> Iterator[Span]:
+def find_resident_ids(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese resident ids."""
-    for match in _numbers(_RESIDENT, text):
+    for match in _numbers(_RESIDENT, text, runs):
         compact = match.group().replace(" ", "").replace("-", "")
         if checks.is_resident_id(compact) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "id_number"
 
 
-def find_cards(text: str) -> Iterator[Span]:
+def find_cards(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find payment cards and bank accounts (IBAN)."""
-    for match in _numbers(_CARD, text):
+    for match in _numbers(_CARD, text, runs):
         digits = match.group().replace(" ", "").replace("-", "")
         if checks.is_card(digits) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "card"
@@ -325,9 +350,9 @@ def find_ibans(text: str) -> Iterator[Span]:
                 break
 
 
-def find_ssns(text: str) -> Iterator[Span]:
+def find_ssns(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find US social security numbers."""
-    for match in _numbers(_SSN, text):
+    for match in _numbers(_SSN, text, runs):
         start, end = match.span()
         area, sign, group, serial = match.groups()
         if not checks.is_ssn(area, group, serial) or not _alone(text, start, end):
@@ -347,10 +372,13 @@ FINDERS: dict[str, Finder] = {
     "web_hook": find_web_hooks,
     "credentials": find_credentials,
     "email": find_emails,
+    "iban": find_ibans,
+}
+#: The finders of numbers, which look where enough digits are (`number_runs`).
+NUMBER_FINDERS: dict[str, Callable[[str, Runs | None], Iterator[Span]]] = {
     "phone": find_phones,
     "id_number": find_resident_ids,
     "card": find_cards,
-    "iban": find_ibans,
     "ssn": find_ssns,
 }
 

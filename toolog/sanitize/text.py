@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from toolog.sanitize.assigned import ASSIGNED, Values
+from toolog.sanitize.assigned import ASSIGNED, Values, shows_nothing
 from toolog.sanitize.candidates import Candidates, candidates
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
@@ -75,7 +75,7 @@ class NamedText:
         :param most: how many finds of each are asked for at most.
         """
         judge = self._judge
-        names, cells = self._candidates.places(text)
+        names = self._candidates.names(text)
         users = list(islice(find_url_users(text), most))
         yield iter(users)
         yield find_encoded_pairs(text, judge)
@@ -83,14 +83,19 @@ class NamedText:
         parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
         yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
-        if "\n" in text or "|" in text or "\u2502" in text:
-            yield find_tables(text, judge, cells)
-        yield find_tags(text, judge)
-        yield find_inserts(text, judge)
         yield from find_program_passwords(text)
         yield find_web_keys(text)
         if not text.isascii():
             yield find_spoken(text, judge)
+
+    def distant(self, text: str) -> Iterator[Iterator[Span]]:
+        """Yield the searches in which a name and its values may stand far from each other: tables, tags,
+        statements."""
+        judge = self._judge
+        if "\n" in text or "|" in text or "\u2502" in text:
+            yield find_tables(text, judge, self._candidates.cells(text))
+        yield find_tags(text, judge)
+        yield find_inserts(text, judge)
 
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: set[int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one."""
@@ -112,6 +117,8 @@ class NamedText:
             return None
         if text.startswith("[MASKED:", start - 8) and start >= 8:
             return None  # the name of a mask
+        if verdict is not None and shows_nothing(text, end, verdict[0]):
+            return None
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):

@@ -164,16 +164,16 @@ VENDORS: tuple[tuple[str, str, str, int, int], ...] = (
     ("ngrok", "ak_2", _WORD, 26, 26),
 )
 _PATH, _PART = "[A-Za-z0-9_./@:%=-]", "[A-Za-z0-9_:%-]"
-#: Web hooks: name, the address up to the secret, and what the secret is made of: all of the path, or a part.
-HOOKS: tuple[tuple[str, str, str], ...] = (
-    ("slack", "hooks\\.slack(?:-gov)?\\.com/(?:services|workflows|triggers)/", _PATH),
-    ("discord", "(?:discord|discordapp)\\.com/api/(?:v[0-9]{1,2}/)?webhooks/(?:[0-9]{5,25}/)?", _PATH),
-    ("teams", "webhook\\.office\\.com/webhookb2/", _PATH),
-    ("telegram", "api\\.telegram\\.org/(?:file/)?bot", _PART),
-    ("dingtalk", "oapi\\.dingtalk\\.com/robot/send\\?access_token=", _PATH),
-    ("feishu", "open\\.(?:feishu\\.cn|larksuite\\.com)/open-apis/bot/v2/hook/", _PATH),
-    ("wecom", "qyapi\\.weixin\\.qq\\.com/cgi-bin/webhook/send\\?key=", _PATH),
-    ("google_chat", "chat\\.googleapis\\.com/v1/spaces/[A-Za-z0-9_-]{6,24}/messages\\?key=", _PATH),
-    ("zapier", "hooks\\.zapier\\.com/hooks/catch/", _PATH),
-    ("ifttt", "maker\\.ifttt\\.com/trigger/[A-Za-z0-9_-]{1,60}/(?:json/)?with/key/", _PART),
+#: Web hooks: name, how the address begins, the address up to the secret, and what the secret is made of: all of the path, or a part.
+HOOKS: tuple[tuple[str, str, str, str], ...] = (
+    ("slack", "hooks.slack", "hooks\\.slack(?:-gov)?\\.com/(?:services|workflows|triggers)/", _PATH),
+    ("discord", "discord", "(?:discord|discordapp)\\.com/api/(?:v[0-9]{1,2}/)?webhooks/(?:[0-9]{5,25}/)?", _PATH),
+    ("teams", "webhook.office.com", "webhook\\.office\\.com/webhookb2/", _PATH),
+    ("telegram", "api.telegram.org", "api\\.telegram\\.org/(?:file/)?bot", _PART),
+    ("dingtalk", "oapi.dingtalk.com", "oapi\\.dingtalk\\.com/robot/send\\?access_token=", _PATH),
+    ("feishu", "open.", "open\\.(?:feishu\\.cn|larksuite\\.com)/open-apis/bot/v2/hook/", _PATH),
+    ("wecom", "qyapi.weixin", "qyapi\\.weixin\\.qq\\.com/cgi-bin/webhook/send\\?key=", _PATH),
+    ("google_chat", "chat.googleapis", "chat\\.googleapis\\.com/v1/spaces/[A-Za-z0-9_-]{6,24}/messages\\?key=", _PATH),
+    ("zapier", "hooks.zapier.com", "hooks\\.zapier\\.com/hooks/catch/", _PATH),
+    ("ifttt", "maker.ifttt.com", "maker\\.ifttt\\.com/trigger/[A-Za-z0-9_-]{1,60}/(?:json/)?with/key/", _PART),
 )
