@@ -21,7 +21,7 @@ ASSIGNED = re.compile(
 )
 #: What may stand there that shows no secret, as far as that can be told at once: an empty value before the next
 #: name, a variable, a mask, what closes a bracket; or one word, which then decides.
-_NOTHING = re.compile(
+NOTHING = re.compile(
     r"(?:\\{0,8}[\"'`]\]?|\*{1,3})?+"
     r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
     r"|[ \t]{0,20}+(?>=>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
@@ -91,16 +91,13 @@ _VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
 
 
-def shows_nothing(text: str, end: int, rule: str) -> bool:
-    """Tell whether it is seen at once that no secret stands behind a name.
+def shows_nothing(match: re.Match[str], rule: str) -> bool:
+    """Tell whether no secret stands behind a name.
 
-    :param end: where the name ends.
+    :param match: what `NOTHING` matched there.
     """
-    match = _NOTHING.match(text, end)
-    if match is None or rule in _LONG_VALUES:
-        return False
-    told = match.group("told")
-    return told is None or says_nothing(told)
+    told = match["told"]
+    return rule not in _LONG_VALUES and (told is None or says_nothing(told))
 
 
 class Lines:

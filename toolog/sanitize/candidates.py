@@ -118,7 +118,7 @@ class Candidates:
         """Yield the names before signs: each found by itself, but where many stand close together."""
         match, size, run_at, announced = self._signed.Match, len(view), _NAME_RUN.match, _ANNOUNCED.match
         at = since = met = 0
-        known: dict[str, bool] = {}
+        known: dict[str, int] = {}
         while True:
             [(start, end)] = match(_ANYWHERE, view, at, size)
             if start < 0:
@@ -159,10 +159,10 @@ class Candidates:
             if name is not None:
                 yield name
 
-    def _names_in(self, text: str, at: int, known: dict[str, bool]) -> tuple[list[tuple[int, int]], int]:
+    def _names_in(self, text: str, at: int, known: dict[str, int]) -> tuple[list[tuple[int, int]], int]:
         """Answer the names with a sign behind them in the next stretch of a text, and where it ends.
 
-        :param known: which names may hold a word of the vocabulary.
+        :param known: how long each name is that may hold a word of the vocabulary; 0 for all others.
         """
         parts = _RUNS.split(text[at : at + _STRETCH])
         stop = at + _STRETCH
@@ -171,15 +171,13 @@ class Candidates:
             del parts[-2:]
         fresh = set(parts[1::2]).difference(known)
         held = self.holding(fresh)
-        for name in fresh:
-            known[name] = name in held or name.lower() in self._seconds
-        ends = islice(accumulate(map(len, parts), initial=at), 1, None)
-        names = []
-        for place, end in enumerate(ends):
-            if place & 1 and known[run := parts[place]] and _ANNOUNCED.match(text, end):
-                name = _trimmed(text, end - len(run), end)
-                if name is not None:
-                    names.append(name)
+        for run in fresh:
+            name = _trimmed(run, 0, len(run)) if run in held or run.lower() in self._seconds else None
+            known[run] = name[1] - name[0] if name else 0
+        ends = islice(accumulate(map(len, parts), initial=at), 2, None, 2)
+        sizes = [known[run] for run in parts[1::2]]
+        announced = _ANNOUNCED.match
+        names = [(end - size, end) for size, end in zip(sizes, ends, strict=False) if size and announced(text, end)]
         return names, min(stop, len(text))
 
     def holding(self, names: Iterable[str]) -> set[str]:

@@ -21,10 +21,10 @@ _TOKEN = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 #: Without an end, a key block reaches to the end of the text.
-_DISTANT = ("private_key",)
+_DISTANT = {"private_key"}
 #: From so many characters on, a text is read again only so far around its masks; what is found so close to
 #: the edge of a piece was perhaps cut by it.
-_LONG, _AROUND, _EDGE = 16_384, 1_500, 256
+_LONG, _AROUND, _EDGE = 16_384, 4_096, 512
 
 
 def find_spans(
@@ -37,8 +37,8 @@ def find_spans(
 
     :param families: what the prefilter saw in the text, when that is known already.
     :param changed: where masks were put since the text was looked at last; of a long text only their
-        surroundings are read again, apart from what reaches over any distance (tables, key blocks, a user's
-        own rules).
+        surroundings are read again, apart from what reaches over any distance (key blocks, a user's own
+        rules).
     """
     inside = scans.inside
     inside.append(None)
@@ -89,8 +89,6 @@ def _near(policy: Policy, folded: str, numbers: str, seen: set[str]) -> Iterator
 
 def _far(policy: Policy, text: str, folded: str, seen: set[str]) -> Iterator[Iterator[Span]]:
     """Yield the searches that read a text as a whole."""
-    if "named" in seen:
-        yield from policy.named.distant(folded)
     for name in _DISTANT:
         if name in seen:
             yield FINDERS[name](folded)
@@ -124,7 +122,7 @@ def _find_again(
             if len(some) == MOST or any(start < first or end > last for start, end, _ in some):
                 return None
             spans += some
-    for found in _far(policy, text, fold(text), seen | {"named"} if "hidden" in seen else seen):
+    for found in _far(policy, text, fold(text) if _DISTANT & seen else text, seen):
         some = list(islice(found, MOST))
         if len(some) == MOST:
             return None

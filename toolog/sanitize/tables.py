@@ -16,8 +16,6 @@ from toolog.sanitize.words import Verdict
 
 Judge = Callable[[str], Verdict | None]
 
-_LINE = re.compile(r"[^\r\n]*+")
-_BREAK = re.compile(r"\r?\n|\r")
 #: The line below a head: of Markdown, of databases' own clients, of boxes.
 _RULE = re.compile(r"[ \t]*[|+\u2500-\u257f]?(?:[ \t]*+:?[-=\u2500-\u257f]{2,}+:?[ \t]*+[|+]?)++[ \t]*+")
 #: What parts cells in boxes.
@@ -29,8 +27,10 @@ _FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
 #: A cell with something in it, which may be the value beside a name.
 _BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
 _BOXED = f"|{_WALLS}"
+_LINE = re.compile(r"[^\r\n]*+")
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
+_MOST_KNOWN = 1024
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
 
 
@@ -40,50 +40,68 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
     :param judge: the key predicate.
     :param places: where words of the vocabulary stand, in order; only their lines are read, and rows below.
     """
+    lines = _Lines(text)
+    line_end, next_line = lines.end, lines.next
+    ruled = any(sign in text for sign in ("--", "==", "\u2500", "\u2501"))
     done = 0
     for at in places:
         if at < done:
             continue
         start = max(text.rfind("\n", done, at), text.rfind("\r", done, at), done - 1) + 1
-        end = _line(text, at)
+        end = line_end(at)
         done = end
         sign = _sign(text, start, end)
         if not sign:
             continue
-        below = _next(text, end)
-        boxed = sign in _WALLS or sign == "|"
-        if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, _line(text, below))):
+        boxed = sign in _BOXED
+        below = next_line(end) if ruled or not boxed else len(text) + 1
+        if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
             marks = _head(text, start, end, sign, judge)
             if marks:
-                done = _line(text, below) if boxed else end
-                if sign in _WALLS:
-                    sign = _WALLS[0]  # heads have thick walls, and rows thin ones
-                while (below := _next(text, done)) <= len(text):
-                    stop = _line(text, below)
+                done = line_end(below) if boxed else end
+                marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
+                empty: set[tuple[str, Verdict]] = set()
+                while (below := next_line(done)) <= len(text):
+                    stop = line_end(below)
                     if boxed and _RULE.fullmatch(text, below, stop):
                         done = stop
                         continue
-                    cells = _cells(text, below, stop, sign)
+                    # heads of boxes have thick walls, and rows thin ones
+                    cells = _raw(text, below, stop, _WALLS[0] if sign in _WALLS else sign)
                     if len(cells) != len(marks):
                         break
                     done = stop
-                    for (low, high), mark in zip(cells, marks, strict=True):
-                        if mark is not None and _shows(text[low:high], mark):
+                    for place, mark in marked:
+                        shown = text[slice(*cells[place])], mark
+                        if shown in empty:
+                            continue
+                        low, high = _bare(text, *cells[place])
+                        if _shows(text[low:high], mark):
                             yield low, high, mark[0]
+                        elif len(empty) < _MOST_KNOWN:
+                            empty.add(shown)
                 continue
         if boxed and _BESIDE.search(text, at + 1, end):
             yield from _row(text, start, end, sign, judge)
 
 
-def _line(text: str, at: int) -> int:
-    """Answer where the line ends that a place stands in."""
-    return _LINE.match(text, at).end()  # type: ignore[union-attr]
+class _Lines:
+    """Where the lines of a text end: `\n`, `\r` or both."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._plain = "\r" not in text
 
-def _next(text: str, end: int) -> int:
-    """Answer where the line behind a line's end begins; beyond the text when there is none."""
-    gap = _BREAK.match(text, end)
-    return gap.end() if gap else len(text) + 1
+    def end(self, at: int) -> int:
+        """Answer where the line ends that a place stands in."""
+        if self._plain:
+            end = self._text.find("\n", at)
+            return len(self._text) if end < 0 else end
+        return _LINE.match(self._text, at).end()  # type: ignore[union-attr]
+
+    def next(self, end: int) -> int:
+        """Answer where the line behind a line's end begins; beyond the text when there is none."""
+        return end + (1 if self._plain or not self._text.startswith("\r\n", end) else 2)
 
 
 def _sign(text: str, start: int, end: int) -> str:
@@ -103,11 +121,6 @@ def _name(text: str, low: int, high: int) -> re.Match[str] | None:
     return _NAME.fullmatch(text, low, high)
 
 
-def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
-    """Answer where the values in the cells of a line stand, without the blanks and quotes around them."""
-    return [_bare(text, *cell) for cell in _raw(text, start, end, sign)]
-
-
 def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
     """Answer where the cells of a line stand."""
     if text.count(sign, start, end) > _MOST_COLUMNS:
@@ -116,8 +129,8 @@ def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
     at = start
     if sign in _BOXED or text.find('"', start, end) < 0:
         for part in text[start:end].split(sign):
-            cells.append((at, at + len(part)))
-            at += len(part) + 1
+            cells.append((at, at := at + len(part)))
+            at += 1
     else:
         while at <= end:
             close = text.find('"', at + 1, end) if text.startswith('"', at) else -1

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from toolog.sanitize.assigned import ASSIGNED, Values, shows_nothing
+from toolog.sanitize.assigned import ASSIGNED, NOTHING, Values, shows_nothing
 from toolog.sanitize.candidates import Candidates, candidates
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
@@ -83,46 +83,45 @@ class NamedText:
         parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
         yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
+        if "\n" in text or "|" in text or "\u2502" in text:
+            yield find_tables(text, judge, self._candidates.cells(text))
+        yield find_tags(text, judge)
+        yield find_inserts(text, judge)
         yield from find_program_passwords(text)
         yield find_web_keys(text)
         if not text.isascii():
             yield find_spoken(text, judge)
 
-    def distant(self, text: str) -> Iterator[Iterator[Span]]:
-        """Yield the searches in which a name and its values may stand far from each other: tables, tags,
-        statements."""
-        judge = self._judge
-        if "\n" in text or "|" in text or "\u2502" in text:
-            yield find_tables(text, judge, self._candidates.cells(text))
-        yield find_tags(text, judge)
-        yield find_inserts(text, judge)
-
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: set[int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one."""
         values = Values(text, self._judge)
+        judge, labels, nothing = self._judge, self._labels, NOTHING.match
         done = 0
         for start, end in names:
             if start < done:
                 continue
-            found = self._at_name(text, start, end, values)
+            name = text[start:end]
+            verdict = judge(name)
+            if verdict is None:
+                if name.lower() not in labels:
+                    continue
+            elif (empty := nothing(text, end)) is not None and shows_nothing(empty, verdict[0]):
+                continue
+            found = self._at_name(text, start, end, values, verdict)
             if found is not None:
                 done = found[1]
                 if found[0] not in taken:
                     yield found
 
-    def _at_name(self, text: str, start: int, end: int, values: Values) -> Span | None:
-        name = text[start:end]
-        verdict = self._judge(name)
-        if verdict is None and name.lower() not in self._labels:
-            return None
+    def _at_name(
+        self, text: str, start: int, end: int, values: Values, verdict: Verdict | None
+    ) -> Span | None:
         if text.startswith("[MASKED:", start - 8) and start >= 8:
             return None  # the name of a mask
-        if verdict is not None and shows_nothing(text, end, verdict[0]):
-            return None
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
-                verdict = self._two_words(text, start, name)
+                verdict = self._two_words(text, start, text[start:end])
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
