@@ -19,8 +19,8 @@ ASSIGNED = re.compile(
     r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
     r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are|ist|lautet|est|es)(?= )|[是为為](?=\S))"
 )
-#: What may stand there that shows no secret, as far as that can be told at once: an empty value before the next
-#: name, a variable, a mask, what closes a bracket; or one word, which then decides.
+#: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
+#: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
 NOTHING = re.compile(
     r"(?:\\{0,8}[\"'`]\]?|\*{1,3})?+"
     r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"

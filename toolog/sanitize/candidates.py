@@ -91,7 +91,8 @@ class Candidates:
             ends.setdefault(second, []).append(first)
         parts = [_JOINT.join(map(_pattern, phrase)) for phrase in words.added]
         parts += [
-            f"(?:{'|'.join(map(_pattern, firsts))}){_JOINT}{_pattern(second)}" for second, firsts in ends.items()
+            f"(?:{'|'.join(map(_pattern, firsts))}){_JOINT}{_pattern(second)}"
+            for second, firsts in ends.items()
         ]
         parts += plain
         parts += map(_pattern, sorted(_least(word for word in known if not word.isascii())))
@@ -177,7 +178,9 @@ class Candidates:
         ends = islice(accumulate(map(len, parts), initial=at), 2, None, 2)
         sizes = [known[run] for run in parts[1::2]]
         announced = _ANNOUNCED.match
-        names = [(end - size, end) for size, end in zip(sizes, ends, strict=False) if size and announced(text, end)]
+        names = [
+            (end - size, end) for size, end in zip(sizes, ends, strict=False) if size and announced(text, end)
+        ]
         return names, min(stop, len(text))
 
     def holding(self, names: Iterable[str]) -> set[str]:

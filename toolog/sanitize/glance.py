@@ -241,7 +241,7 @@ def _vendor_starts() -> Iterable[str]:
 
 def _hook_words() -> Iterable[str]:
     """Answer, for the address of each web hook, a word that is always in it."""
-    for _, _, path, _ in HOOKS:
+    for _, path, _ in HOOKS:
         literal = re.sub(r"\(\?:[^()]*(?:\([^()]*\)[^()]*)*\)\??|\[[^\]]*\]", " ", path)
         yield _as_word(max(re.findall(r"[a-z0-9_-]+", literal), key=len))
 

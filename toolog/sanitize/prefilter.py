@@ -303,7 +303,7 @@ _VALUES: dict[str, list[str]] = {
     "private_key": ["BEGIN (?:[A-Z0-9 ]*PRIVATE KEY|OpenVPN Static)", "Private-Lines"],
     "jwt": [r"eyJ[A-Za-z0-9_-]{8}[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4}"],
     "vendor_key": _vendors(),
-    "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, _, path, _ in HOOKS) + ")"],
+    "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path, _ in HOOKS) + ")"],
     "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
     "email": [
         r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"

@@ -50,8 +50,11 @@ def forget() -> Any:
 
 
 #: (What is optional is not given back: a number before a mask that stands there is no secret.)
-_HOOKS = tuple(
-    (start, re.compile(f"{path.replace(')?', ')?+')}({body}{{8,}}+)")) for _, start, path, body in HOOKS
+_HOOKS = tuple(re.compile(f"{path.replace(')?', ')?+')}({body}{{8,}}+)") for _, path, body in HOOKS)
+#: How the address of each begins, as it stands in texts.
+_HOOK_STARTS = tuple(
+    re.match(r"(?:\(\?:)?((?:[a-z]|\\\.)+)", path)[1].replace("\\", "")  # type: ignore[index]
+    for _, path, _ in HOOKS
 )
 # Each expression begins with a literal or a class, so that `re` looks for it in C; what may not stand before
 # is asked behind it.
@@ -129,10 +132,16 @@ def number_runs(text: str) -> list[tuple[int, int]]:
     return [(run.start(), run.end() + 2) for run in _NUMBERS.finditer(text)]
 
 
-def _numbers(expression: re.Pattern[str], text: str, runs: Runs | None) -> Iterator[re.Match[str]]:
-    """Yield the matches of an expression for numbers, which is asked only where there are enough digits."""
+def _numbers(
+    expression: re.Pattern[str], text: str, runs: Runs | None, least: int
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of an expression for numbers, which is asked only where there are enough digits.
+
+    :param least: how many characters such a number has at least.
+    """
     for start, end in number_runs(text) if runs is None else runs:
-        yield from expression.finditer(text, start, end)
+        if end - start >= least:
+            yield from expression.finditer(text, start, end)
 
 
 def _with_code(code: re.Pattern[str], text: str, at: int, not_behind: str) -> int:
@@ -223,7 +232,7 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
 def find_web_hooks(text: str) -> Iterator[Span]:
     """Find the secret part of web hook addresses."""
     spans = []
-    for literal, expression in _HOOKS:
+    for literal, expression in zip(_HOOK_STARTS, _HOOKS, strict=True):
         for match in _at_places(expression, text, literal, text.find):
             start, end = match.span(1)
             while text[end - 1] in ".:":
@@ -278,7 +287,7 @@ def find_emails(text: str) -> Iterator[Span]:
 
 def find_phones(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese mobiles, numbers with a country code, and North American numbers with separators."""
-    for match in _numbers(_CN_MOBILE, text, runs):
+    for match in _numbers(_CN_MOBILE, text, runs, 11):
         start = _with_code(_CN_CODE, text, match.start(), "_")
         if start >= 0 and _alone(text, start, match.end()):
             yield start, match.end(), "phone"
@@ -286,7 +295,7 @@ def find_phones(text: str, runs: Runs | None = None) -> Iterator[Span]:
         end = _international(text, plus.end())
         if end:
             yield plus.start(), end, "phone"
-    for match in _numbers(_NANP, text, runs):
+    for match in _numbers(_NANP, text, runs, 12):
         start = _with_code(_NANP_CODE, text, match.start(), "_+")
         spaced = match.group(1) == " "
         if start < 0 or not _alone(text, start, match.end()):
@@ -327,7 +336,7 @@ def _international(text: str, at: int) -> int:
 
 def find_resident_ids(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese resident ids."""
-    for match in _numbers(_RESIDENT, text, runs):
+    for match in _numbers(_RESIDENT, text, runs, 18):
         compact = match.group().replace(" ", "").replace("-", "")
         if checks.is_resident_id(compact) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "id_number"
@@ -335,7 +344,7 @@ def find_resident_ids(text: str, runs: Runs | None = None) -> Iterator[Span]:
 
 def find_cards(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find payment cards and bank accounts (IBAN)."""
-    for match in _numbers(_CARD, text, runs):
+    for match in _numbers(_CARD, text, runs, 14):
         digits = match.group().replace(" ", "").replace("-", "")
         if checks.is_card(digits) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "card"
@@ -352,7 +361,7 @@ def find_ibans(text: str) -> Iterator[Span]:
 
 def find_ssns(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find US social security numbers."""
-    for match in _numbers(_SSN, text, runs):
+    for match in _numbers(_SSN, text, runs, 11):
         start, end = match.span()
         area, sign, group, serial = match.groups()
         if not checks.is_ssn(area, group, serial) or not _alone(text, start, end):

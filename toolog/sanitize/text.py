@@ -43,6 +43,8 @@ _SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 _PARSING = re.compile(
     r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
 )
+#: Before the second word of a label, and before what SQL says; nothing where a text begins.
+_BLANKS = ("", " ", "\t", "\n", "\r")
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -103,7 +105,8 @@ class NamedText:
             name = text[start:end]
             verdict = judge(name)
             if verdict is None:
-                if name.lower() not in labels:
+                lower = name.lower()
+                if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
                     continue
             elif (empty := nothing(text, end)) is not None and shows_nothing(empty, verdict[0]):
                 continue
