@@ -118,7 +118,7 @@ class Candidates:
     def _signed_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
         """Yield the names before signs: each found by itself, but where many stand close together."""
         match, size, run_at, announced = self._signed.Match, len(view), _NAME_RUN.match, _ANNOUNCED.match
-        at = since = met = 0
+        at = since = met = done = 0
         known: dict[str, int] = {}
         while True:
             [(start, end)] = match(_ANYWHERE, view, at, size)
@@ -126,28 +126,30 @@ class Candidates:
                 return
             run = run_at(text, start)
             if run is not None and (stop := run.end()) + 1 == end:  # a name and its sign, as nearly always
-                if stop - start <= _LONGEST and text[start].isalpha():
-                    yield start, stop
-                elif (name := _trimmed(text, start, stop)) is not None:
-                    yield name
                 at = stop
+                if start >= done and (name := _trimmed(text, start, stop)) is not None:
+                    yield name
             else:
                 at = end
                 for run in _NAME_RUN.finditer(text, start):
                     if run.start() >= end:
                         break
                     at = max(at, run.end())
-                    if announced(text, run.end()) and (name := _trimmed(text, *run.span())) is not None:
-                        yield name
+                    if run.start() >= done and announced(text, run.end()):
+                        name = _trimmed(text, *run.span())
+                        if name is not None:
+                            yield name
             met += 1
-            if met == _DENSE:
-                while at - since < _DENSE * _CLOSE and at < size:
-                    since = at
-                    names, at = self._names_in(text, at, known)
+            if met < _DENSE:
+                continue
+            if at - since < _DENSE * _CLOSE:
+                done, many = at, True
+                while many and done < size:
+                    names, done = self._names_in(text, done, known)
                     yield from names
-                    if len(names) < _STRETCH // _CLOSE:
-                        break
-                since, met = at, 0
+                    many = len(names) > _STRETCH // _CLOSE
+                at = max(at, done - _LONGEST)  # (the first word of a label may stand before)
+            since, met = max(at, done), 0
 
     def _blank_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
         run_at = _NAME_RUN.match

@@ -31,9 +31,12 @@ _DIGITS = (0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0E50, 0x0ED
 
 
 def _marks() -> str:
-    """Answer a regular expression's class of the vowel signs of Indic scripts and Thai, which `\\w`
-    leaves out."""
-    codes = [code for code in range(0x0900, 0x1000) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    """Answer a regular expression's class of accents that stand for themselves, of points, and of the vowel
+    signs of Indic scripts and Thai, which `\\w` leaves out."""
+    ranges = ((0x0300, 0x0370), (0x0591, 0x0670), (0x0900, 0x10A0), (0x1780, 0x1800), (0x3099, 0x309B))
+    codes = [
+        code for some in ranges for code in range(*some) if unicodedata.category(chr(code)) in ("Mn", "Mc")
+    ]
     return "".join(map(chr, codes))
 
 

@@ -13,6 +13,7 @@ of a flagged structure runs only the finders whose shape was seen.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -136,7 +137,15 @@ def _char(char: str) -> str:
 
 
 def _word(word: str) -> str:
-    return "".join(_char(char) for char in word) if not word.isascii() else f"(?i:{word})"
+    if word.isascii():
+        return f"(?i:{word})"
+    forms = [word]
+    if any(
+        "\u0900" <= char < "\u1800" for char in word
+    ):  # (of other scripts, accents alone are hidden signs)
+        forms = sorted({word, unicodedata.normalize("NFD", word)})
+    spelled = ["".join(map(_char, form)) for form in forms]
+    return spelled[0] if len(spelled) == 1 else f"(?:{'|'.join(spelled)})"
 
 
 #: So many characters of a word of another script are looked for: few other words have them.
@@ -199,7 +208,8 @@ def _rare(pairs: Iterable[tuple[str, str]]) -> tuple[list[tuple[str, str]], list
     texts have them: second words with marks or of other alphabets, but for single signs of Han."""
     pairs = list(pairs)
     alone = {second for _, second in pairs if not second.isascii() and len(second) > 1}
-    return [pair for pair in pairs if pair[1] not in alone], _least(alone)
+    rare = [*_least(filter(_is_foreign, alone)), *(word for word in alone if not _is_foreign(word))]
+    return [pair for pair in pairs if pair[1] not in alone], rare
 
 
 def _pair_groups(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -341,7 +351,7 @@ _HIDDEN = [
     byte_class(TABLE),
     escape_class(TABLE),
     rf"{_FOREIGN}{_FOREIGN}|[0-9]{_FOREIGN}|{_FOREIGN}[0-9]",
-    r"[A-Za-z](?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z]|\xe3\x82[\x99\x9a]",
+    r"(?:[A-Za-z]|[\xc3-\xdf][\x80-\xbf])(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z\xc3-\xdf]|\xe3\x82[\x99\x9a]",
     r"\xe1[\x84-\x87][\x80-\xbf]|\xef[\xa4-\xab][\x80-\xbf]",
     r"\\u(?i:03[0-6]|00[2-7]|309|11|f9|fa)[0-9a-fA-F]",
     # (in MessagePack a `%` behind these two bytes is the length of a text of 37 bytes)
