@@ -13,24 +13,30 @@ from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_no
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
+#: Quotes as JSON and HTML write them where no quote can stand.
+_ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
+#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`.
+_MORE = r"(?:\([^()\n]{1,40}\)|(?:for|of)[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?|provided|given|entered|received)"
 #: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
 ASSIGNED = re.compile(
-    r"(?P<close>\\{0,8}[\"'`]\]?|\*{1,3})?"
+    rf"(?P<close>(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?"
     r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
-    r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are|ist|lautet|est|es)(?= )|[是为為](?=\S))"
+    rf"(?P<more>{_MORE}[ \t]{{0,4}}(?=[:=：]))?"
+    r"(?P<sep>={1,3}>|-{1,2}>|[→⇒]|:=|={1,3}|[:：](?![:/])"
+    r"|(?<= )(?:is|was|are|ist|lautet|est|es|é|è|[—–])(?= )|[是为為](?=\S))"
 )
 #: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
 #: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
 NOTHING = re.compile(
-    r"(?:\\{0,8}[\"'`]\]?|\*{1,3})?+"
+    rf"(?:(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?+"
     r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
-    r"|[ \t]{0,20}+(?>=>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
+    r"|[ \t]{0,20}+(?>={1,3}>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
     r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _SPACES = frozenset(" \t*_\\")
-_OPENING = frozenset("bruf\\\"'`")
-_OPEN = re.compile(r"[bruf]{0,2}(?P<quote>\\{0,8}[\"'`])")
+_OPENING = frozenset("bruf\\\"'`&")
+_OPEN = re.compile(rf"[bruf]{{0,2}}(?P<quote>{_ESCAPED}|\\{{0,8}}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
@@ -73,6 +79,7 @@ _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
 #: Values that go on to the end of the line, or over many words.
 _LONG_VALUES = frozenset(("authorization", "cookie", "seed_phrase"))
 _OF_STATES = frozenset(("id_number", "passport"))
+_ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
@@ -154,11 +161,12 @@ class Values:
             return None
         rule, shape = verdict
         sep, gap = match.group("sep"), match.group("gap")
+        spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
         opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
             if first in _QUOTES and _CLOSED.match(text, start) and self._inside(first, name_at):
                 return None  # `"Password: ")`: a question, and the end of it
-            return self._quoted(opened, rule, shape, spoken=sep.isalpha())
+            return self._quoted(opened, rule, shape, spoken=spoken)
         if rule == "seed_phrase" or first in _BLOCKS:
             found = self._many(name_at, match, start, rule)
             if found is not None:
@@ -175,8 +183,8 @@ class Values:
         told = _TOLD.match(text, start)
         if told is not None and says_nothing(told.group(1)):
             return None
-        weak = sep.isalpha() or gap != "" or (sep == ":" and start > match.end())
-        return self._bare(start, rule, shape, spoken=sep.isalpha(), strict=weak)
+        weak = spoken or gap != "" or (sep == ":" and start > match.end())
+        return self._bare(start, rule, shape, spoken=spoken, strict=weak)
 
     def _many(self, name_at: int, match: re.Match[str], start: int, rule: str) -> Span | None:
         """Find a value of more than one word or line: of a wallet, in a block of YAML, in braces."""

@@ -27,13 +27,19 @@ _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 _RUN = r"[A-Za-z0-9_.$\[\]\x80-\xff-]*"
 #: Between the two words of a pair: what a name can hold, or the blank of a label (`API key: ...`).
 _JOINT = r"(?:[0-9_.$\[\]\x80-\xff-]*|[ \t])"
-#: The bytes of `：是为為éè`, which can stand for a sign.
-_WIDE = r"\x9a\xaf\xba\xe9\xe8"
+#: The bytes of `：是为為éè→⇒—–`, which can stand for a sign.
+_WIDE = r"\x9a\xaf\xba\xe9\xe8\x92\xd2\x94\x93"
+#: What is told of a token that stands behind its name: `token x1y2z3 is invalid`.
+TOLD = (
+    r"(?:is|was|has|rejected|refused|invalid|expired|failed|denied|revoked|accepted"
+    r"|not[ \t]+(?:valid|accepted|recogni[sz]ed|authori[sz]ed|correct))"
+)
 #: Behind a name whose value is announced: a sign, a quote with what can follow it, or blanks and either, or a
 #: word that says what it is. (`assigned.ASSIGNED` and its neighbours say which of these are real.)
 _SIGNS = (
-    rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+[\"'`]"
-    rf"|[ \t]+(?:[=:'\"`*\\{_WIDE}]|(?:is|was|are|ist|est|es|lautet)[ \t=:{_WIDE}]|(?:by|for)[ \t]))"
+    rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
+    rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:{_WIDE}]"
+    rf"|(?:by|for|of|provided|given|entered|received)[ \t:]|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
@@ -41,6 +47,7 @@ _BLANKS = (
     rf"|(?:^|[^A-Za-z0-9_-]){SETS}[ \t]+)"
 )
 #: What a cell of a table can hold beside such a word, and what stands between cells.
+_TAIL = r"[A-Za-z0-9_.$-]*(?:  |[ ]*[\r\n])"
 _CELL, _EDGE = r"[A-Za-z0-9_ .$\"'`*\x80-\xff-]*", r"[|,;\t\x80-\xff]"
 _NAME = rf"[\w.$\[\]{MARKS}-]"
 _NAME_RUN = re.compile(f"{_NAME}++")
@@ -49,8 +56,9 @@ _RUN_BACKWARDS = re.compile(f"{_NAME}{{1,101}}+")
 _FIRST = re.compile(r"[^\W\d]")
 #: `_SIGNS` behind a name in the text itself.
 _ANNOUNCED = re.compile(
-    r"[=:：>是为為éè\"'`*\\]"
-    r"|[ \t]+(?:[=:：是为為éè'\"`*\\]|(?:is|was|are|ist|est|es|lautet)[ \t=:：]|(?:by|for)[ \t])",
+    r"[=:：>是为為éè→⇒\"'`*\\&]"
+    r"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:：]"
+    rf"|(?:by|for|of|provided|given|entered|received)[ \t:：]|[^\s]{{1,512}}+[ \t]+{TOLD})",
     re.I,
 )
 _LONGEST = 101
@@ -102,7 +110,9 @@ class Candidates:
         self._word = _scan(word + r"[^\n]*")
         self._signed = _scan(f"{_RUN}{word}{_RUN}{_SIGNS}")
         self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
-        self._cell = _scan(f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}")
+        self._cell = _scan(
+            f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}|{word}{_TAIL}"
+        )
 
     def names(self, text: str) -> Iterator[tuple[int, int]]:
         """Answer, in order, where names stand that may have a value behind them, each once."""

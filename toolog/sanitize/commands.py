@@ -17,14 +17,15 @@ PROGRAMS: dict[str, str] = {
     **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldappasswd", "ldapwhoami"), "-w"),
     **dict.fromkeys(("mongo", "mongosh", "mongodump", "mongorestore", "mongoimport", "mongoexport"), "-p"),
     **dict.fromkeys(("cqlsh", "rabbitmqadmin"), "-p"),
-    **dict.fromkeys(("sqlcmd", "ipmitool", "mosquitto_pub", "mosquitto_sub", "unzip"), "-P"),
+    **dict.fromkeys(("sqlcmd", "ipmitool", "mosquitto_pub", "mosquitto_sub", "unzip", "zip"), "-P"),
+    **dict.fromkeys(("snmpwalk", "snmpget", "snmpset"), "-A"),
     **dict.fromkeys(("plink", "pscp", "psftp"), "-pw"),
 }
 #: Words without which no command line is one of a program that takes a password so.
 WORDS = (
     *(name for name in PROGRAMS if not name.startswith(("ldap", "mongo", "mosquitto"))),
     *("ldap", "mongo", "mosquitto", "mysql", "login", "echo", "net", "oracle", "sqlplus", "sqlldr", "expdp"),
-    *("impdp", "rman", "requirepass", "masterauth"),
+    *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
 )
 #: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
 #: `ENV` of images, headers and parameters of web servers, `aws configure set`.
@@ -89,6 +90,23 @@ _NET_USER = re.compile(
     r"net(?<![\w.]net)[ ]{1,4}user[ ]{1,4}[\w.@\\-]{1,64}[ ]{1,4}([^\s/*\"'][^\s\"']{1,127}+)"
     r"(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"']|$))"
 )
+#: Programs that are told a password in ways of their own.
+_OWN_WAYS = tuple(
+    (word, re.compile(pattern))
+    for word, pattern in (
+        ("smbclient", r"smbclient\b[^\n]{0,200}?\s-U[ ]?[\"']?[^\s%\"']{1,64}%([^\s\"']{2,200}+)"),
+        ("7z", r"7z[ar]?\s[^\n]{0,120}?\s?-p([^\s\"']{2,200}+)"),
+        (
+            "htpasswd",
+            rf"htpasswd\s{{1,4}}-[a-zA-Z]{{0,6}}b[a-zA-Z]{{0,6}}\s{{1,4}}\S{{1,200}}\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}",
+        ),
+        ("vault login", rf"vault login\s{{1,4}}(?=[^\s]{{0,60}}[0-9]){_WORD}"),
+        ("secret set", rf"secret set\s{{1,4}}\S{{1,100}}\s{{1,4}}(?:--body|-b)[ =]{_WORD}"),
+        ("nmcli", rf"nmcli\b[^\n]{{0,200}}?\spassword\s{{1,4}}{_WORD}"),
+        ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}"),
+        ("freerdp", r"freerdp\b[^\n]{0,200}?\s/p:([^\s\"']{2,200}+)"),
+    )
+)
 _PIPED = re.compile(
     r"echo(?<!\wecho)\s{1,4}(?:-[ne]{1,2}\s{1,4})?[\"']?(?:[\w.-]{1,64}:)?([^\s\"'|:]{2,200}+)[\"']?\s{0,4}\|"
     r"\s{0,4}(?:sudo\s{1,4}(?:chpasswd|passwd\b|[^\n|]{0,40}?-S\b)|chpasswd|passwd\s{1,4}--stdin"
@@ -111,6 +129,9 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_PIPED.finditer(text), 1)
     if "net" in text and " user " in text:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
+    for word, pattern in _OWN_WAYS:
+        if word in text:
+            yield _shown(pattern.finditer(text), 1)
     if "-" not in text:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
@@ -122,7 +143,7 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_POWERSHELL.finditer(text), 2)
     if "mysql" in text:
         yield _shown(_MYSQL.finditer(text), 1)
-    if " -p" not in text and " -P" not in text and " -a" not in text and " -w" not in text:
+    if not any(flag in text for flag in (" -p", " -P", " -a", " -A", " -w")):
         return
     yield _shown(_no_ports(_BESIDE.finditer(text)), 2)
     if "login" in text:

@@ -122,7 +122,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
 )
 #: (rule, shape) -> words that count only as the last of a name, with a value of the right look.
 SHAPED: dict[tuple[str, str], str] = {
-    ("password", "mixed"): "sandi parola clave κωδικός",
+    ("password", "mixed"): "pw sandi parola clave κωδικός",
     ("secret", "mixed"): "secreto segredo segreto geheim sekret hemlighet",
     ("token", "mixed"): "jeton",
     ("phone", "number"): "mobil mobiel mobitel tlf sdt sđt נייד मोबाइल κινητό جوال portable",

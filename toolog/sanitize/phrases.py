@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from toolog.sanitize.plausible import is_mask, is_reference
 from toolog.sanitize.rules import Span
@@ -16,6 +17,11 @@ _SPOKEN = re.compile(
     r"(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
 )
 
+#: Japanese and Korean put a particle between the name and the value.
+_PARTICLED = re.compile(
+    r"(?P<name>[パ暗ト비암토](?:(?<=パ)スワード|(?<=暗)証番号|(?<=ト)ークン|(?<=비)밀번호|(?<=암)호|(?<=토)큰))"
+    r"(?:は|が|는|은|이|가)[ ]?(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
+)
 #: The private members of a JSON Web Key in text that is no JSON.
 _WEB_KEY = re.compile(
     r"\"(?<!\w\")(?:d|p|q|dp|dq|qi|k)\\{0,8}\"\s{0,4}:\s{0,4}\\{0,8}\"([A-Za-z0-9_-]{16,}+)(?=\\{0,8}\")"
@@ -32,7 +38,7 @@ def find_web_keys(text: str) -> Iterator[Span]:
 def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
     """Find `密码是...` and `验证码482913`: Chinese writes no blank and often no sign between name and
     value."""
-    for match in _SPOKEN.finditer(text):
+    for match in chain(_SPOKEN.finditer(text), _PARTICLED.finditer(text)):
         value = match.group("value").rstrip(".,!?")
         verdict = judge(match.group("name"))
         if (
@@ -42,7 +48,7 @@ def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[S
             or is_reference(value)
         ):
             continue
-        if text[match.start("value") - 1] in "是为為:： " or (
+        if text[match.start("value") - 1] in "是为為:： はが는은이가" or (
             verdict[0] == "code" and value.isdigit() and len(value) <= 8
         ):
             yield match.start("value"), match.start("value") + len(value), verdict[0]

@@ -22,6 +22,7 @@ from re2 import _re2
 
 from toolog.errors import ConfigError
 from toolog.sanitize import vocabulary as vocab
+from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
@@ -110,10 +111,13 @@ _RIGHT = (
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|</|[ \t]*(?:--?>|\xe2(?:\x86\x92|\x87\x92"
+    r"|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))|[ \t]+(?:\(|(?:of|provided|given|entered|received)[ \t:\xef]"
+    rf"|[!-~]*[0-9][!-~]*(?:[ \t]|\\+t)+{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
-    r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|\\+[nr]|[\r\n]))"
+    r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|(?:\t|\\+t|  )[!-~]|  |\\+[nr]|[\r\n]))"
 )
 
 
@@ -372,10 +376,12 @@ _NAMED_FIXED = [
 _PROGRAMS = (
     r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
     + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
+    + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
     + r"|echo.*\\||net +user +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman).*@"
 )
 _PROGRAM_NAMES = (
-    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user"
+    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user|smbclient|7z|htpasswd|freerdp|nmcli"
+    r"|wpa_passphrase|secret set"
     r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
 )
 

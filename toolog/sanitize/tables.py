@@ -28,6 +28,10 @@ _FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
 _BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
 _BOXED = f"|{_WALLS}"
 _LINE = re.compile(r"[^\r\n]*+")
+#: Cells with nothing but blanks between them, and the rule below their head.
+_APART = re.compile(r"[^\s]+(?: [^\s]+)*")
+_RULE_APART = re.compile(r"[ \t]*+(?:[-=]{3,}[ \t]*+)++")
+_LEAST, _LEAST_ALONE = 6, 4
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _MOST_KNOWN = 1024
@@ -51,8 +55,11 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
         end = line_end(at)
         done = end
         sign = _sign(text, start, end)
-        if not sign:
-            continue
+        if sign in ("", "\t"):
+            found, done = _aligned(text, start, end, lines, judge)
+            yield from found
+            if found or not sign:
+                continue
         boxed = sign in _BOXED
         below = next_line(end) if ruled or not boxed else len(text) + 1
         if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
@@ -110,6 +117,58 @@ def _sign(text: str, start: int, end: int) -> str:
         if text.find(sign, start, end) >= 0:
             return sign
     return ""
+
+
+def _aligned(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tuple[list[Span], int]:
+    """Find the values in columns that only blanks part, and where they end: below a head of names, below one
+    name with a rule under it, or beside a name."""
+    cells = [cell.span() for cell in _APART.finditer(text, start, end)]
+    names = [_FIELD.fullmatch(text, *cell) for cell in cells]
+    found: list[Span] = []
+    below = lines.next(end)
+    if not cells or below > len(text) and len(cells) != 2:
+        return found, end
+    ruled = below <= len(text) and _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
+    marks = [judge(name.group(1)) if name else None for name in names]
+    if all(names) and any(marks) and (ruled or len(cells) > 1):
+        done = lines.end(below) if ruled else end
+        while (below := lines.next(done)) < len(text):
+            stop = lines.end(below)
+            row = [
+                (_APART.match(text, below + low - start, stop), mark)
+                for (low, _), mark in zip(cells, marks, strict=True)
+                if mark is not None
+                and below + low - start < stop
+                and _begins(text, below, below + low - start)
+            ]
+            if len(row) != sum(mark is not None for mark in marks):
+                break
+            done = stop
+            for cell, mark in row:
+                if cell is not None and mark is not None and _stands_alone(cell.group(), mark):
+                    found.append((*cell.span(), mark[0]))
+        if found:
+            return found, done
+    if len(cells) == 2 and marks[0] is not None and not marks[0][1]:
+        value = text[slice(*cells[1])]
+        near = text[cells[0][1]] == "\t" or any(
+            _begins(text, line, line + cells[1][0] - start)
+            for line in (text.rfind("\n", 0, start - 1) + 1, below)
+            if line
+        )
+        if near and "(" not in value and len(value) >= _LEAST and _stands_alone(value, marks[0]):
+            mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+            found += [(*cells[1], marks[0][0])] if mixed else []
+    return found, end
+
+
+def _begins(text: str, line: int, at: int) -> bool:
+    """Tell whether a cell begins at a place of a line."""
+    return not text[at : at + 1].isspace() and at < len(text) and (at == line or text[at - 1].isspace())
+
+
+def _stands_alone(value: str, mark: Verdict) -> bool:
+    return len(value) >= _LEAST_ALONE and " " not in value and not value.isalpha() and _shows(value, mark)
 
 
 def _name(text: str, low: int, high: int) -> re.Match[str] | None:

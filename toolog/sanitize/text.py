@@ -13,9 +13,10 @@ from functools import cached_property
 from itertools import islice
 
 from toolog.sanitize.assigned import ASSIGNED, NOTHING, Values, shows_nothing
-from toolog.sanitize.candidates import Candidates, candidates
+from toolog.sanitize.candidates import TOLD, Candidates, candidates
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
+from toolog.sanitize.items import find_items
 from toolog.sanitize.markup import find_inserts, find_tags
 from toolog.sanitize.phrases import find_spoken, find_web_keys
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
@@ -27,7 +28,7 @@ from toolog.sanitize.words import KeyWords, Verdict
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
-_TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
+_TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)[ ]{0,2}[),]")
 #: A part of a form: its headers, an empty line, the value.
 _PART = re.compile(
     r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
@@ -37,6 +38,12 @@ _MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>[^<>\]]++)\]\
 _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
+)
+#: `token x1y2z3 is invalid`: a token of letters and digits of which something is told.
+_TOLD_OF = re.compile(
+    r"[ \t]{1,4}(?P<quote>\"?)"
+    r"(?P<value>(?=[^\s\"']{0,100}[0-9])(?=[^\s\"']{0,100}[A-Za-z])[\w+/=.~!@$%^&*-]{6,512}+)(?P=quote)"
+    rf"[ \t]{{1,4}}{TOLD}(?!\w)"
 )
 _SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
@@ -85,10 +92,11 @@ class NamedText:
         parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
         yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
-        if "\n" in text or "|" in text or "\u2502" in text:
+        if any(sign in text for sign in "\n|\t\u2502"):
             yield find_tables(text, judge, self._candidates.cells(text))
         yield find_tags(text, judge)
         yield find_inserts(text, judge)
+        yield from find_items(text, judge)
         yield from find_program_passwords(text)
         yield find_web_keys(text)
         if not text.isascii():
@@ -132,6 +140,10 @@ class NamedText:
             return (part.start("value"), part.end("value"), verdict[0]) if part else None
         if before in ("'", '"') and text[start - 2 : start - 1] == "(" and verdict is not None:
             return self._in_tuple(text, end, verdict)
+        if verdict is not None and not verdict[1] and verdict[0] in _SQL_RULES:
+            told = _TOLD_OF.match(text, end)
+            if told is not None:
+                return told.start("value"), told.end("value"), verdict[0]
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
