@@ -16,7 +16,10 @@ from toolog.sanitize.words import Verdict
 #: Quotes as JSON and HTML write them where no quote can stand.
 _ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
 #: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`.
-_MORE = r"(?:\([^()\n]{1,40}\)|(?:for|of)[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?|provided|given|entered|received)"
+_MORE = (
+    r"(?:\([^()\n]{1,40}\)|(?:for|of)[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
+    r"|provided|given|entered|received)"
+)
 #: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
 ASSIGNED = re.compile(
     rf"(?P<close>(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?"

@@ -18,7 +18,8 @@ _QUOTE = r"\\{0,8}[\"']?"
 #: `- name: DB_PASSWORD` and, on the next line or behind a comma, `value: x`.
 _ITEM = re.compile(
     r"[nNkKfFhHvVp](?<![\w-].)(?:ame|ey|ield|eader|ariable|arameter|aram)"
-    rf"{_QUOTE}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_QUOTE}{_NAME}{_QUOTE}[ \t]{{0,4}}(?:[,;][ \t]{{0,4}}|[,;]?(?:\r?\n|\\{{1,8}}n)[ \t]{{0,40}})"
+    rf"{_QUOTE}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_QUOTE}{_NAME}{_QUOTE}[ \t]{{0,4}}"
+    rf"(?:[,;][ \t]{{0,4}}|[,;]?(?:\r?\n|\\{{1,8}}n)[ \t]{{0,40}})"
     rf"{_QUOTE}(?:[vV]alue|val|content|default){_QUOTE}[ \t]{{0,4}}[:=][ \t]{{0,4}}"
     r"(?:(?P<quote>\\{0,8}[\"'])(?P<quoted>[^\"'\\\r\n]{1,4096}+)|(?P<bare>[^\s\"'{}\[\],;&*|>!#][^\s,;]{0,4096}+))"
 )

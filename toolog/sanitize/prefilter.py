@@ -66,6 +66,7 @@ _END = f"(?:{_QUOTED}|{_BEHIND})"
 _TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
 #: Behind a word that is found inside longer runs: anything but the values that stay as they are.
 _AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\[\]-~]|\\+[^\"\\])"
+_GAP = r"(?:[ \t]|\\+t)+"
 _JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
 _BLANK = (
     r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
@@ -111,9 +112,9 @@ _RIGHT = (
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|</|[ \t]*(?:--?>|\xe2(?:\x86\x92|\x87\x92"
-    r"|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))|[ \t]+(?:\(|(?:of|provided|given|entered|received)[ \t:\xef]"
-    rf"|[!-~]*[0-9][!-~]*(?:[ \t]|\\+t)+{TOLD}))"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|<\\*/"
+    rf"|(?:{_GAP})?(?:--?>|\xe2(?:\x86\x92|\x87\x92|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))"
+    rf"|{_GAP}(?:\(|(?:of|provided|given|entered|received)[ \t:\\\xef]|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
@@ -362,7 +363,6 @@ _HIDDEN = [
     r"(?:^|[^\xc4\xd9])%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5)",
     r"(?:^|[^\xc4\xd9])%(?:25)*(?i:ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
 ]
-_GAP = r"(?:[ \t]|\\+t)+"
 _NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@|%(?:25)*3[Aa]%(?:25)*2[Ff]%(?:25)*2[Ff][^ \t\r\n&#\"'<>]*%(?:25)*40",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",

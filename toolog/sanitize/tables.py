@@ -126,7 +126,7 @@ def _aligned(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tu
     names = [_FIELD.fullmatch(text, *cell) for cell in cells]
     found: list[Span] = []
     below = lines.next(end)
-    if not cells or below > len(text) and len(cells) != 2:
+    if not cells or (below > len(text) and len(cells) != 2):
         return found, end
     ruled = below <= len(text) and _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
     marks = [judge(name.group(1)) if name else None for name in names]

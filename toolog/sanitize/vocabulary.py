@@ -22,7 +22,8 @@ for _rule, _names in {
     " contraseña"
     " senha losenord lösenord haslo hasło sifre şifre salasana pwd passwords passphrases pswd userpass"
     " dbpass sshpass"
-    " pgpass mysqlpass storepass keypass пароль парола лозинка पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 패스워드"
+    " pgpass mysqlpass storepass keypass"
+    " пароль парола лозинка पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 패스워드"
     " adgangskode kodeord passord heslo jelszó jelszo lozinka geslo slaptažodis parool parolă סיסמה סיסמא"
     " รหัสผ่าน گذرواژه",
     "secret": "secret secrets секрет geheimnis シークレット",
