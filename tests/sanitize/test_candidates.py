@@ -16,6 +16,11 @@ WORDS = KeyWords()
 NAMES = sorted({*vocab.STRONG, *vocab.SHAPED})
 
 
+def names_in(text: str) -> list[tuple[int, int]]:
+    """Return where names stand in a text."""
+    return list(candidates(WORDS).names(text, one_byte(text)))
+
+
 @given(st.text(st.characters(codec=None)))
 def test_one_byte_stands_for_each_character(text: str) -> None:
     """ASCII stands for itself, and no other character looks like it."""
@@ -39,9 +44,9 @@ def test_a_name_of_the_vocabulary_with_a_sign_is_found(
     """In any case, composed or not, whatever stands before it."""
     written = unicodedata.normalize(form, case(name))
     text = f"{before}{written}{sign}value"
-    assert any(
-        before + text[start:end] == before + written for start, end in candidates(WORDS).names(text)
-    ) or (WORDS.judge(written) is None)
+    assert any(before + text[start:end] == before + written for start, end in names_in(text)) or (
+        WORDS.judge(written) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_a_name_of_the_vocabulary_with_a_sign_is_found(
 )
 def test_many_names_close_together_are_found_as_few_are(piece: str) -> None:
     """Whether they are searched for one by one or read in one go: the same names at the same places."""
-    few, many = (list(candidates(WORDS).names(piece * times)) for times in (1, 2000))
+    few, many = (names_in(piece * times) for times in (1, 2000))
     named = {piece[start:end] for start, end in few}
     text = piece * 2000
     kept = [(start, end) for start, end in many if text[start:end] in named]

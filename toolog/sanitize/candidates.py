@@ -114,16 +114,18 @@ class Candidates:
             f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}|{word}{_TAIL}"
         )
 
-    def names(self, text: str) -> Iterator[tuple[int, int]]:
-        """Answer, in order, where names stand that may have a value behind them, each once."""
-        view = one_byte(text)
+    def names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
+        """Answer, in order, where names stand that may have a value behind them, each once.
+
+        :param view: the text in one byte for each character.
+        """
         signed, blank = self._signed_names(text, view), self._blank_names(text, view)
         first = next(blank, None)
         return signed if first is None else _each_once(merge(signed, chain((first,), blank)))
 
-    def cells(self, text: str) -> Iterator[int]:
+    def cells(self, view: bytes) -> Iterator[int]:
         """Answer, in order, a place in each line of a table that may have a sensitive name in it."""
-        return (start for start, _ in _matches(self._cell, one_byte(text), 1))
+        return (start for start, _ in _matches(self._cell, view, 1))
 
     def _signed_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
         """Yield the names before signs: each found by itself, but where many stand close together."""

@@ -38,7 +38,8 @@ def find_web_keys(text: str) -> Iterator[Span]:
 def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
     """Find `密码是...` and `验证码482913`: Chinese writes no blank and often no sign between name and
     value."""
-    for match in chain(_SPOKEN.finditer(text), _PARTICLED.finditer(text)):
+    particled = _PARTICLED.finditer(text) if any(sign in text for sign in "はが는은이가") else iter(())
+    for match in chain(_SPOKEN.finditer(text), particled):
         value = match.group("value").rstrip(".,!?")
         verdict = judge(match.group("name"))
         if (

@@ -30,8 +30,11 @@ _BOXED = f"|{_WALLS}"
 _LINE = re.compile(r"[^\r\n]*+")
 #: Cells with nothing but blanks between them, and the rule below their head.
 _APART = re.compile(r"[^\s]+(?: [^\s]+)*")
+_APART_NAME = re.compile(r"[ \t]*+[^\W\d][\w.$ -]{1,100}+")
 _RULE_APART = re.compile(r"[ \t]*+(?:[-=]{3,}[ \t]*+)++")
 _LEAST, _LEAST_ALONE = 6, 4
+#: What parts the cells of a line, the surest first.
+_SIGNS = "|\u2502\u2503\t;,"
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _MOST_KNOWN = 1024
@@ -46,6 +49,7 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
     """
     lines = _Lines(text)
     line_end, next_line = lines.end, lines.next
+    signs = [sign for sign in _SIGNS if sign in text]
     ruled = any(sign in text for sign in ("--", "==", "\u2500", "\u2501"))
     done = 0
     for at in places:
@@ -54,7 +58,9 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
         start = max(text.rfind("\n", done, at), text.rfind("\r", done, at), done - 1) + 1
         end = line_end(at)
         done = end
-        sign = _sign(text, start, end)
+        sign = next((sign for sign in signs if text.find(sign, start, end) >= 0), "")
+        if not sign and not (text.find("  ", start, end) >= 0 or _APART_NAME.fullmatch(text, start, end)):
+            continue
         if sign in ("", "\t"):
             found, done = _aligned(text, start, end, lines, judge)
             yield from found
@@ -74,15 +80,20 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
                         done = stop
                         continue
                     # heads of boxes have thick walls, and rows thin ones
-                    cells = _raw(text, below, stop, _WALLS[0] if sign in _WALLS else sign)
-                    if len(cells) != len(marks):
+                    parts = [] if boxed or text.find('"', below, stop) >= 0 else text[below:stop].split(sign)
+                    cells = [] if parts else _raw(text, below, stop, _WALLS[0] if sign in _WALLS else sign)
+                    if len(parts or cells) != len(marks):
                         break
                     done = stop
                     for place, mark in marked:
-                        shown = text[slice(*cells[place])], mark
+                        shown = parts[place] if parts else text[slice(*cells[place])], mark
                         if shown in empty:
                             continue
-                        low, high = _bare(text, *cells[place])
+                        if parts:
+                            low = below + place + sum(map(len, parts[:place]))
+                            low, high = _bare(text, low, low + len(parts[place]))
+                        else:
+                            low, high = _bare(text, *cells[place])
                         if _shows(text[low:high], mark):
                             yield low, high, mark[0]
                         elif len(empty) < _MOST_KNOWN:
@@ -109,14 +120,6 @@ class _Lines:
     def next(self, end: int) -> int:
         """Answer where the line behind a line's end begins; beyond the text when there is none."""
         return end + (1 if self._plain or not self._text.startswith("\r\n", end) else 2)
-
-
-def _sign(text: str, start: int, end: int) -> str:
-    """Answer what parts the cells of a line, or nothing when it is no line of a table."""
-    for sign in "|\u2502\u2503\t;,":
-        if text.find(sign, start, end) >= 0:
-            return sign
-    return ""
 
 
 def _aligned(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tuple[list[Span], int]:
@@ -213,6 +216,8 @@ def _bare(text: str, low: int, high: int) -> tuple[int, int]:
 
 def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verdict | None]:
     """Answer the verdicts on the names in the head of a table; an empty list when it is none, or harmless."""
+    if sign not in _BOXED and not _FIELD.fullmatch(text, start, text.find(sign, start, end)):
+        return []
     cells = _raw(text, start, end, sign)
     if len(cells) < 2:
         return []

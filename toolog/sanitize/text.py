@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 
 from toolog.sanitize.assigned import ASSIGNED, NOTHING, Values, shows_nothing
-from toolog.sanitize.candidates import TOLD, Candidates, candidates
+from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
@@ -84,16 +84,17 @@ class NamedText:
         :param most: how many finds of each are asked for at most.
         """
         judge = self._judge
-        names = self._candidates.names(text)
+        view = one_byte(text)
+        names = self._candidates.names(text, view)
         users = list(islice(find_url_users(text), most))
         yield iter(users)
         yield find_encoded_pairs(text, judge)
         yield find_encoded_users(text)
         parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
-        yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
+        yield self._assigned(text, names, {span[0]: span[1] for span in (*users, *parameters)})
         if any(sign in text for sign in "\n|\t\u2502"):
-            yield find_tables(text, judge, self._candidates.cells(text))
+            yield find_tables(text, judge, self._candidates.cells(view))
         yield find_tags(text, judge)
         yield find_inserts(text, judge)
         yield from find_items(text, judge)
@@ -102,13 +103,19 @@ class NamedText:
         if not text.isascii():
             yield find_spoken(text, judge)
 
-    def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: set[int]) -> Iterator[Span]:
-        """Yield the values behind names, but for those that begin where another search found one."""
+    def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
+        """Yield the values behind names, but for those that begin where another search found one.
+
+        :param taken: where those begin and end.
+        """
         values = Values(text, self._judge)
         judge, labels, nothing = self._judge, self._labels, NOTHING.match
         done = 0
         for start, end in names:
             if start < done:
+                continue
+            if end + 1 in taken:
+                done = taken[end + 1]
                 continue
             name = text[start:end]
             verdict = judge(name)

@@ -22,10 +22,14 @@ _ENCODED_USER = re.compile(
 )
 #: What stands in the place of a password where the user is the token.
 _NO_PASSWORDS = frozenset(("x-oauth-basic", "x-oauth", "x", "X", "oauth2", "api", "none"))
+_QUERY_SIGN, _QUERY_IS = r"[?&#;%](?:(?<!%)|(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))", r"(?:=|%(?:25){0,3}3[Dd])"
 _QUERY = re.compile(
-    r"[?&#;%](?:(?<!%)|(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}+(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
-    r"(?:=|%(?:25){0,3}3[Dd])"
-)  # fmt: skip
+    _QUERY_SIGN
+    + r"(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}+(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
+    + _QUERY_IS
+)
+#: From so many parameters on, only those of sensitive names are looked for a second time, if so few are.
+_MANY, _FEW = 512, 32
 _QUERY_VALUE = r"(?:[^&#\s\"'<>;`\\%]|%(?!(?:25){0,3}(?:26|23)))"
 _QUERY_HEAD = re.compile(_QUERY_VALUE + "{1,4096}+")
 _QUERY_REST = re.compile(_QUERY_VALUE + "*+")
@@ -58,7 +62,7 @@ def find_url_users(text: str) -> Iterator[Span]:
 
 def find_encoded_users(text: str) -> Iterator[Span]:
     """Find the passwords of `scheme%3A%2F%2Fuser%3Apassword%40host`."""
-    for match in _ENCODED_USER.finditer(text) if "%" in text else ():
+    for match in _ENCODED_USER.finditer(text) if "%" in text and "40" in text else ():
         if not is_mask(match.group("secret")) and not match.group("secret").startswith("[MASKED:"):
             yield *match.span("secret"), "url_password"
 
@@ -68,7 +72,7 @@ def find_encoded_pairs(text: str, judge: Callable[[str], Verdict | None]) -> Ite
 
     :param judge: the key predicate.
     """
-    for match in _ENCODED_PAIR.finditer(text) if "22" in text else ():
+    for match in _ENCODED_PAIR.finditer(text) if "%" in text and "22" in text else ():
         verdict = judge(match.group("name"))
         if verdict is not None and _shows(match.group("value"), verdict):
             yield *match.span("value"), verdict[0]
@@ -82,11 +86,16 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
     """
     if "=" not in text and "%" not in text:
         return
-    verdicts = _verdicts(set(_QUERY.findall(text)), judge, hold)
+    names = _QUERY.findall(text)
+    verdicts = _verdicts(set(names), judge, hold)
     if not verdicts:
         return
+    query = _QUERY
+    if len(names) > _MANY and len(verdicts) <= _FEW:
+        some = "|".join(map(re.escape, sorted(verdicts, key=len, reverse=True)))
+        query = re.compile(f"{_QUERY_SIGN}(?P<name>{some}){_QUERY_IS}")
     done = 0
-    for match in _QUERY.finditer(text):
+    for match in query.finditer(text):
         if match.start() < done:
             continue
         verdict = verdicts.get(match.group("name"))
