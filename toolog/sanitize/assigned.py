@@ -17,7 +17,7 @@ from toolog.sanitize.words import Verdict
 _ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
 #: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`.
 _MORE = (
-    r"(?:\([^()\n]{1,40}\)|(?:for|of)[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
+    r"(?:\([^()\n]{1,40}\)|for[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
     r"|provided|given|entered|received)"
 )
 #: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).

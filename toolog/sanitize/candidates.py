@@ -39,7 +39,7 @@ TOLD = (
 _SIGNS = (
     rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
     rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:{_WIDE}]"
-    rf"|(?:by|for|of|provided|given|entered|received)[ \t:]|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
+    rf"|(?:by|for|provided|given|entered|received)[ \t:]|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
@@ -58,7 +58,7 @@ _FIRST = re.compile(r"[^\W\d]")
 _ANNOUNCED = re.compile(
     r"[=:：>是为為éè→⇒\"'`*\\&]"
     r"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:：]"
-    rf"|(?:by|for|of|provided|given|entered|received)[ \t:：]|[^\s]{{1,512}}+[ \t]+{TOLD})",
+    rf"|(?:by|for|provided|given|entered|received)[ \t:：]|[^\s]{{1,512}}+[ \t]+{TOLD})",
     re.I,
 )
 _LONGEST = 101

@@ -16,7 +16,8 @@ from toolog.sanitize import candidates, rules, scans
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.glance import Glance
 from toolog.sanitize.masks import Masks
-from toolog.sanitize.prefilter import DIGITS, Prefilter, little_set
+from toolog.sanitize.patterns import DIGITS
+from toolog.sanitize.prefilter import Prefilter, little_set
 from toolog.sanitize.rules import FINDERS, NUMBER_FINDERS, Span
 from toolog.sanitize.text import NamedText
 from toolog.sanitize.words import KeyWords, split

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.sanitize.commands import PROGRAMS, is_port
+from toolog.sanitize.patterns import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.policy import Policy
-from toolog.sanitize.prefilter import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.words import Verdict, split
 
 #: A dict without any of these keys describes no item or table.

@@ -20,7 +20,7 @@ Judge = Callable[[str], Verdict | None]
 _RULE = re.compile(r"[ \t]*[|+\u2500-\u257f]?(?:[ \t]*+:?[-=\u2500-\u257f]{2,}+:?[ \t]*+[|+]?)++[ \t]*+")
 #: What parts cells in boxes.
 _WALLS = "\u2502\u2503"
-#: What may be a name in a cell; the scan relies on it (`prefilter._RIGHT`).
+#: What may be a name in a cell; the scan relies on it (`patterns._RIGHT`).
 _WORD = r"[^\W\d][\w.$-]{0,60}"
 _NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
 _FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
