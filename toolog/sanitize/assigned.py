@@ -171,9 +171,9 @@ class Values:
                 return None  # `"Password: ")`: a question, and the end of it
             return self._quoted(opened, rule, shape, spoken=spoken)
         if rule == "seed_phrase" or first in _BLOCKS:
-            found = self._many(name_at, match, start, rule)
-            if found is not None:
-                return found
+            many = self._many(name_at, match, start, rule, shape)
+            if many is not None:
+                return many
         listed = _LIST.match(text, start) if first == "[" else None
         if listed is not None:
             return self._listed(listed, rule)
@@ -189,26 +189,35 @@ class Values:
         weak = spoken or gap != "" or (sep == ":" and start > match.end())
         return self._bare(start, rule, shape, spoken=spoken, strict=weak)
 
-    def _many(self, name_at: int, match: re.Match[str], start: int, rule: str) -> Span | None:
+    def _many(self, name_at: int, match: re.Match[str], start: int, rule: str, shape: str) -> Span | None:
         """Find a value of more than one word or line: of a wallet, in a block of YAML, in braces."""
         text = self._text
         if rule == "seed_phrase":
             phrase = _PHRASE.match(text, start)
             return (start, phrase.end(), rule) if phrase else None
         if text[start] == "{":
-            braced = _BRACED.match(text, start) if match.group("sep") == "=" else None
-            near = (
-                ";" in (text[name_at - 1 : name_at], text[braced.end() : braced.end() + 1])
-                if braced
-                else False
-            )
-            return (
-                (start, braced.end(), rule)
-                if braced and near and not _VARIABLE.fullmatch(braced.group())
-                else None
-            )
-        if match.group("sep") != ":" or match.group("close"):
+            span = self._braced(name_at, start) if match.group("sep") == "=" else None
+        elif match.group("sep") == ":" and not match.group("close"):
+            span = self._block(name_at, start)
+        else:
             return None
+        return (*span, rule) if span and (not shape or fits_shape(text[slice(*span)], shape)) else None
+
+    def _braced(self, name_at: int, start: int) -> tuple[int, int] | None:
+        """Find the value in braces of a part of a connection string, which a semicolon parts from others."""
+        text = self._text
+        braced = _BRACED.match(text, start)
+        if braced is None or _VARIABLE.fullmatch(braced.group()):
+            return None
+        return (
+            braced.span()
+            if ";" in (text[name_at - 1 : name_at], text[braced.end() : braced.end() + 1])
+            else None
+        )
+
+    def _block(self, name_at: int, start: int) -> tuple[int, int] | None:
+        """Find the value below a name, in lines that stand further in than the name does."""
+        text = self._text
         alone = text[start] in "\r\n"
         head = (_NEXT_LINE if alone else _BLOCK_SIGN).match(text, start)
         line = text.rfind("\n", max(0, name_at - 200), name_at)
@@ -220,7 +229,7 @@ class Values:
             return None
         if alone and (value[-1] == ":" or not any(map(str.isdigit, value))):
             return None
-        return block.start("value"), block.end("value"), rule
+        return block.span("value")
 
     def _inside(self, quote: str, name_at: int) -> bool:
         """Tell whether a name stands in a quoted text that begins a little before it."""
