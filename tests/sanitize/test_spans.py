@@ -6,7 +6,7 @@ import pytest
 
 from toolog.sanitize import Sanitizer, default
 from toolog.sanitize.policy import Policy
-from toolog.sanitize.spans import find_spans
+from toolog.sanitize.spans import MOST, find_spans
 
 FILLER = "walnut lamp with a linen shade " * 2000
 
@@ -45,3 +45,16 @@ def test_a_find_at_the_edge_of_a_piece_asks_for_all_of_the_text() -> None:
     policy = Policy({})
     text = f"password='{'a1 ' * 5000}' {FILLER}"
     assert find_spans(policy, text, changed=[(0, 8)]) == find_spans(policy, text)
+
+
+def test_secrets_of_many_shapes_leave_none_before_the_cut() -> None:
+    """Where one kind of finds is cut, those of all other kinds before it are hidden, too."""
+    secrets = [
+        (f"1391234{at:04}", f"415-555-{at:04}", f"Bearer abcdef{at:06}", f"k{at}x")
+        for at in range(MOST + 200)
+    ]
+    text = " ".join(f"{cn} or {us}, {bearer}; password={word}" for cn, us, bearer, word in secrets)
+    clean = default().sanitize(text)
+    assert clean.endswith("[TRUNCATED]")
+    shown = [one for some in secrets for one in some if one.removeprefix("Bearer ") in clean]
+    assert shown == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
+from heapq import merge
 
 from toolog.sanitize.plausible import is_mask, is_reference
 from toolog.sanitize.rules import Span
@@ -39,7 +39,7 @@ def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[S
     """Find `密码是...` and `验证码482913`: Chinese writes no blank and often no sign between name and
     value."""
     particled = _PARTICLED.finditer(text) if any(sign in text for sign in "はが는은이가") else iter(())
-    for match in chain(_SPOKEN.finditer(text), particled):
+    for match in merge(_SPOKEN.finditer(text), particled, key=re.Match.start):
         value = match.group("value").rstrip(".,!?")
         verdict = judge(match.group("name"))
         if (

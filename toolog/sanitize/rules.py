@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from heapq import merge
 from typing import Any
 
 from re2 import _re2
@@ -181,11 +182,19 @@ def _random(text: str) -> bool:
 
 
 def find_private_keys(text: str) -> Iterator[Span]:
-    """Find private keys in armour; without an end, the rest of the text belongs to the key."""
+    """Find private keys in armour, and those of PuTTY; without an end, the rest of the text belongs to a
+    key."""
+    return merge(_putty_keys(text), _armoured_keys(text))
+
+
+def _putty_keys(text: str) -> Iterator[Span]:
     for lines in _PUTTY.finditer(text) if "Private-Lines" in text else ():
         yield *lines.span(2), "private_key"
         if lines.group(3):
             yield *lines.span(3), "private_key"
+
+
+def _armoured_keys(text: str) -> Iterator[Span]:
     at = 0
     closed = text.rfind("END ") > 0
     while begin := _PEM_BEGIN.search(text, at):
@@ -244,10 +253,17 @@ def find_web_hooks(text: str) -> Iterator[Span]:
 def find_credentials(text: str) -> Iterator[Span]:
     """Find Bearer and Basic credentials."""
     lowered = text.encode("ascii", "replace").lower()
+    return merge(_bearers(text, lowered), _basics(text, lowered))
+
+
+def _bearers(text: str, lowered: bytes) -> Iterator[Span]:
     for match in _at_places(_BEARER, text, b"bearer", lowered.find):
         token = match.group(1).rstrip(".")
         if any(char.isdigit() for char in token) or (len(token) >= 20 and _random(token)):
             yield match.start(1), match.start(1) + len(token), "bearer"
+
+
+def _basics(text: str, lowered: bytes) -> Iterator[Span]:
     for match in _at_places(_BASIC, text, b"basic", lowered.find):
         if _is_basic(match.group(1)):
             yield match.start(1), match.end(1), "basic"
@@ -287,14 +303,24 @@ def find_emails(text: str) -> Iterator[Span]:
 
 def find_phones(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese mobiles, numbers with a country code, and North American numbers with separators."""
+    return merge(_chinese(text, runs), _with_country(text), _american(text, runs))
+
+
+def _chinese(text: str, runs: Runs | None) -> Iterator[Span]:
     for match in _numbers(_CN_MOBILE, text, runs, 11):
         start = _with_code(_CN_CODE, text, match.start(), "_")
         if start >= 0 and _alone(text, start, match.end()):
             yield start, match.end(), "phone"
+
+
+def _with_country(text: str) -> Iterator[Span]:
     for plus in _PLUS.finditer(text):
         end = _international(text, plus.end())
         if end:
             yield plus.start(), end, "phone"
+
+
+def _american(text: str, runs: Runs | None) -> Iterator[Span]:
     for match in _numbers(_NANP, text, runs, 12):
         start = _with_code(_NANP_CODE, text, match.start(), "_+")
         spaced = match.group(1) == " "

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 from toolog.sanitize import scans
 from toolog.sanitize.fold import fold, fold_both
@@ -22,8 +22,8 @@ _TOKEN = re.compile(
 _SURROGATES = re.compile("[\ud800-\udfff]")
 #: Without an end, a key block reaches to the end of the text.
 _DISTANT = {"private_key"}
-#: From so many characters on, a text is read again only so far around its masks; what is found so close to
-#: the edge of a piece was perhaps cut by it.
+#: From so many characters on, a text is read again only so far around its masks; what reaches so
+#: close to the edge of a piece was perhaps cut by it.
 _LONG, _AROUND, _EDGE = 16_384, 4_096, 512
 
 
@@ -58,6 +58,8 @@ def _find(policy: Policy, text: str, seen: set[str]) -> list[Span]:
     folded = fold_both(text)
     seen = _all_seen(policy, folded[1], seen)
     for found in chain(_near(policy, *folded, seen), _far(policy, text, folded[0], seen)):
+        if cut < len(text):  # (each search answers in the order of the text)
+            found = takewhile(lambda span: span[0] < cut, found)  # noqa: B023
         some = list(islice(found, MOST))
         if len(some) == MOST:
             cut = min(cut, some[-1][1])
@@ -119,6 +121,8 @@ def _find_again(
         first, last = begin + _EDGE if begin else 0, stop - _EDGE if stop < len(text) else stop
         for found in _near(policy, *folded, _all_seen(policy, folded[1], seen)):
             some = [(begin + start, begin + end, rule) for start, end, rule in islice(found, MOST)]
+            # what lies in an edge is far from every mask: it was seen before, or was made by the cut
+            some = [span for span in some if span[1] > first and span[0] < last]
             if len(some) == MOST or any(start < first or end > last for start, end, _ in some):
                 return None
             spans += some
