@@ -13,16 +13,33 @@ from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_no
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
+#: Quotes as JSON and HTML write them where no quote can stand.
+_ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
+#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`.
+_MORE = (
+    r"(?:\([^()\n]{1,40}\)|for[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
+    r"|provided|given|entered|received)"
+)
 #: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
 ASSIGNED = re.compile(
-    r"(?P<close>\\{0,8}[\"'`]\]?|\*{1,3})?"
+    rf"(?P<close>(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?"
     r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
-    r"(?P<sep>=>|:=|={1,3}|[:：](?![:/])|(?<= )(?:is|was|are|ist|lautet|est|es)(?= )|[是为為](?=\S))"
+    rf"(?P<more>{_MORE}[ \t]{{0,4}}(?=[:=：]))?"
+    r"(?P<sep>={1,3}>|-{1,2}>|[→⇒]|:=|={1,3}|[:：](?![:/])"
+    r"|(?<= )(?:is|was|are|ist|lautet|est|es|é|è|[—–])(?= )|[是为為](?=\S))"
+)
+#: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
+#: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
+NOTHING = re.compile(
+    rf"(?:(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?+"
+    r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
+    r"|[ \t]{0,20}+(?>={1,3}>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
+    r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _SPACES = frozenset(" \t*_\\")
-_OPENING = frozenset("bruf\\\"'`")
-_OPEN = re.compile(r"[bruf]{0,2}(?P<quote>\\{0,8}[\"'`])")
+_OPENING = frozenset("bruf\\\"'`&")
+_OPEN = re.compile(rf"[bruf]{{0,2}}(?P<quote>{_ESCAPED}|\\{{0,8}}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
@@ -44,6 +61,10 @@ _LIST = re.compile(r"\[\s{0,8}[bruf]{0,2}[\"'](?P<inner>[^\]]{0,4096}+)")
 #: A value that is one word.
 _TOLD = re.compile(r"([A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)")
 _DIGITS = re.compile(r"\+?\(?[0-9][0-9() .-]{3,24}[0-9]")
+#: Numbers of states may have letters at both ends: `JK 40 92 17 A`.
+_PAPERS = re.compile(
+    r"(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./-]?[0-9]){4,24}+(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?(?![A-Za-z0-9])"
+)
 _LINE_END = {
     "": re.compile(r"[\r\n]|\\+[nr]"),
     '"': re.compile(r"[\r\n\"]|\\+[nr\"]"),
@@ -57,8 +78,36 @@ _SCHEME = re.compile(
 #: What no line of cookies begins with.
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
-_NUMBERS = frozenset(("phone", "card", "id_number", "ssn"))
-_WITH_DIGITS = _NUMBERS | {"code", "passport"}
+_NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
+#: Values that go on to the end of the line, or over many words.
+_LONG_VALUES = frozenset(("authorization", "cookie", "seed_phrase"))
+_OF_STATES = frozenset(("id_number", "passport"))
+_ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
+_QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{\r\n")
+_WITH_DIGITS = _NUMBERS | {"code"}
+#: The words that open a wallet.
+_PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}+(?![a-z])")
+#: A block of YAML: its sign, and all lines that stand as far in as the first.
+_BLOCK_SIGN = re.compile(r"[|>][-+0-9]{0,2}[ \t]{0,8}(?:#[^\r\n]{0,200})?\r?\n(?P<indent>[ \t]{1,64}+)")
+_BLOCK = re.compile(_BLOCK_SIGN.pattern + r"(?P<value>[^\s][^\r\n]*+(?:\r?\n(?P=indent)[^\r\n]*+)*+)")
+#: The same without a sign: one word on the next line.
+_NEXT_LINE = re.compile(
+    r"\r?\n(?P<indent>[ \t]{1,64}+)(?P<value>[^\s\"'`<>{}\[\]#|-][^\s\"'`<>{}\[\]]{3,4096}+)"
+    r"[ \t]*+(?=[\r\n]|$)"
+)
+#: A value in braces, as ODBC takes one with signs in it.
+_BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
+_VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
+_CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
+
+
+def shows_nothing(match: re.Match[str], rule: str) -> bool:
+    """Tell whether no secret stands behind a name.
+
+    :param match: what `NOTHING` matched there.
+    """
+    told = match["told"]
+    return rule not in _LONG_VALUES and (told is None or says_nothing(told))
 
 
 class Lines:
@@ -115,9 +164,16 @@ class Values:
             return None
         rule, shape = verdict
         sep, gap = match.group("sep"), match.group("gap")
+        spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
         opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
-            return self._quoted(opened, rule, shape, spoken=sep.isalpha())
+            if first in _QUOTES and _CLOSED.match(text, start) and self._inside(first, name_at):
+                return None  # `"Password: ")`: a question, and the end of it
+            return self._quoted(opened, rule, shape, spoken=spoken)
+        if rule == "seed_phrase" or first in _BLOCKS:
+            many = self._many(name_at, match, start, rule, shape)
+            if many is not None:
+                return many
         listed = _LIST.match(text, start) if first == "[" else None
         if listed is not None:
             return self._listed(listed, rule)
@@ -130,8 +186,56 @@ class Values:
         told = _TOLD.match(text, start)
         if told is not None and says_nothing(told.group(1)):
             return None
-        weak = sep.isalpha() or gap != "" or (sep == ":" and start > match.end())
-        return self._bare(start, rule, shape, spoken=sep.isalpha(), strict=weak)
+        weak = spoken or gap != "" or (sep == ":" and start > match.end())
+        return self._bare(start, rule, shape, spoken=spoken, strict=weak)
+
+    def _many(self, name_at: int, match: re.Match[str], start: int, rule: str, shape: str) -> Span | None:
+        """Find a value of more than one word or line: of a wallet, in a block of YAML, in braces."""
+        text = self._text
+        if rule == "seed_phrase":
+            phrase = _PHRASE.match(text, start)
+            return (start, phrase.end(), rule) if phrase else None
+        if text[start] == "{":
+            span = self._braced(name_at, start) if match.group("sep") == "=" else None
+        elif match.group("sep") == ":" and not match.group("close"):
+            span = self._block(name_at, start)
+        else:
+            return None
+        return (*span, rule) if span and (not shape or fits_shape(text[slice(*span)], shape)) else None
+
+    def _braced(self, name_at: int, start: int) -> tuple[int, int] | None:
+        """Find the value in braces of a part of a connection string, which a semicolon parts from others."""
+        text = self._text
+        braced = _BRACED.match(text, start)
+        if braced is None or _VARIABLE.fullmatch(braced.group()):
+            return None
+        return (
+            braced.span()
+            if ";" in (text[name_at - 1 : name_at], text[braced.end() : braced.end() + 1])
+            else None
+        )
+
+    def _block(self, name_at: int, start: int) -> tuple[int, int] | None:
+        """Find the value below a name, in lines that stand further in than the name does."""
+        text = self._text
+        alone = text[start] in "\r\n"
+        head = (_NEXT_LINE if alone else _BLOCK_SIGN).match(text, start)
+        line = text.rfind("\n", max(0, name_at - 200), name_at)
+        if head is None or len(head.group("indent")) < name_at - line:
+            return None  # what follows stands beside the name, and not below it
+        block = head if alone else _BLOCK.match(text, start)
+        value = block.group("value") if block else ""
+        if block is None or is_mask(value) or is_reference(value):
+            return None
+        if alone and (value[-1] == ":" or not any(map(str.isdigit, value))):
+            return None
+        return block.span("value")
+
+    def _inside(self, quote: str, name_at: int) -> bool:
+        """Tell whether a name stands in a quoted text that begins a little before it."""
+        line = self._text[max(0, name_at - 80) : name_at]
+        line = line[max(line.rfind("\n"), line.rfind("\r")) + 1 :]
+        return line.count(quote) % 2 == 1
 
     def token(self, start: int, verdict: Verdict, *, quote: str = "") -> Span | None:
         """Answer the span of the value of a command-line flag, or None when it shows none."""
@@ -175,6 +279,8 @@ class Values:
             rest = _BARE_REST.match(text, end)
             return rest.end() if rest else end
         run = _DIGITS.match(text, start) if rule in _NUMBERS else None
+        if rule in _OF_STATES and (run is None or run.end() < end):
+            run = _PAPERS.match(text, start) or run
         end = max(run.end() if run else 0, self._cut(start, end))
         end = self._without_stop(start, end)
         value = text[start:end]

@@ -11,43 +11,81 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from heapq import merge
+from itertools import accumulate, chain, islice
 from typing import Any
 
 from re2 import _re2
 
+from toolog.sanitize.commands import SETS
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.words import KeyWords
 
 _EXTRA = ("identified",)
 _MEMORY = 64 << 20
 _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
-#: What a name is made of. The scans read a text in which `?` stands for whatever is not ASCII.
-_RUN = r"[A-Za-z0-9_.$\[\]?-]*"
+#: What a name is made of. The scans read a text in which one byte stands for each character (`one_byte`).
+_RUN = r"[A-Za-z0-9_.$\[\]\x80-\xff-]*"
 #: Between the two words of a pair: what a name can hold, or the blank of a label (`API key: ...`).
-_JOINT = r"(?:[0-9_.$\[\]?-]*|[ \t])"
+_JOINT = r"(?:[0-9_.$\[\]\x80-\xff-]*|[ \t])"
+#: The bytes of `：是为為éè→⇒—–`, which can stand for a sign.
+_WIDE = r"\x9a\xaf\xba\xe9\xe8\x92\xd2\x94\x93"
+#: What is told of a token that stands behind its name: `token x1y2z3 is invalid`.
+TOLD = (
+    r"(?:is|was|has|rejected|refused|invalid|expired|failed|denied|revoked|accepted"
+    r"|not[ \t]+(?:valid|accepted|recogni[sz]ed|authori[sz]ed|correct))"
+)
 #: Behind a name whose value is announced: a sign, a quote with what can follow it, or blanks and either, or a
 #: word that says what it is. (`assigned.ASSIGNED` and its neighbours say which of these are real.)
 _SIGNS = (
-    r"(?:[=:?]|[\"'`*][\]*\[ \t=:,\r\n\\?]|\\+[\"'`]"
-    r"|[ \t]+(?:[=:?'\"`*\\]|(?:is|was|are|ist|est|es|lautet)[ \t=:?]|(?:by|for)[ \t]))"
+    rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
+    rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:{_WIDE}]"
+    rf"|(?:by|for|provided|given|entered|received)[ \t:]|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
     r"(?:(?:^|[^A-Za-z0-9_.$\[\]-])[0-9.$\[\]-]*-|[<:]"
-    r"|(?:^|[^A-Za-z0-9_-])set(?:x|env|(?:[ \t]+-{1,2}[A-Za-z]+)+)[ \t]+)"
+    rf"|(?:^|[^A-Za-z0-9_-]){SETS}[ \t]+)"
 )
 #: What a cell of a table can hold beside such a word, and what stands between cells.
-_CELL, _EDGE = r"[A-Za-z0-9_ .$\"'`*?-]*", r"[|,;\t]"
-_NAME_RUN = re.compile(rf"[\w.$\[\]{MARKS}-]++")
-_RUN_BACKWARDS = re.compile(rf"[\w.$\[\]{MARKS}-]{{1,101}}+")
+_TAIL = r"[A-Za-z0-9_.$-]*(?:  |[ ]*[\r\n])"
+_CELL, _EDGE = r"[A-Za-z0-9_ .$\"'`*\x80-\xff-]*", r"[|,;\t\x80-\xff]"
+_NAME = rf"[\w.$\[\]{MARKS}-]"
+_NAME_RUN = re.compile(f"{_NAME}++")
+_RUNS = re.compile(f"({_NAME}++)")
+_RUN_BACKWARDS = re.compile(f"{_NAME}{{1,101}}+")
 _FIRST = re.compile(r"[^\W\d]")
-#: `_SIGNS` behind a name of another script, in the text itself.
+#: `_SIGNS` behind a name in the text itself.
 _ANNOUNCED = re.compile(
-    r"[=:：>是为為éè\"'`*\\]"
-    r"|[ \t]+(?:[=:：是为為éè'\"`*\\]|(?:is|was|are|ist|est|es|lautet)[ \t=:：]|(?:by|for)[ \t])",
+    r"[=:：>是为為éè→⇒\"'`*\\&]"
+    r"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:：]"
+    rf"|(?:by|for|provided|given|entered|received)[ \t:：]|[^\s]{{1,512}}+[ \t]+{TOLD})",
     re.I,
 )
 _LONGEST = 101
+#: Where so many names stand so close together, all names of so many characters are read in one go.
+_DENSE, _CLOSE, _STRETCH = 16, 64, 8192
+_HIGH = bytes(0x80 if byte else 0 for byte in range(256))
+
+
+def one_byte(text: str) -> bytes:
+    """Answer a text with one byte for each character: ASCII as it is, all else in 128 classes.
+
+    Places in it are places in the text, and what looks for a word of any script looks for its bytes; a few
+    other words have the same.
+    """
+    if text.isascii():
+        return text.encode()
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        pass
+    data, step = text.encode("utf-16-le", "surrogatepass"), 2
+    if len(data) != step * len(text):
+        data, step = text.encode("utf-32-le", "surrogatepass"), 4
+    view = int.from_bytes(data[::step], "little")
+    for place in range(1, min(step, 3)):
+        view |= int.from_bytes(data[place::step].translate(_HIGH), "little")
+    return view.to_bytes(len(text), "little")
 
 
 class Candidates:
@@ -55,60 +93,109 @@ class Candidates:
 
     def __init__(self, words: KeyWords) -> None:
         known = {*words.strong, *words.shaped, *_EXTRA}
-        plain = [word for word in known if word.isascii()]
-        plain = sorted(word for word in plain if not any(o != word and o in word for o in plain))
+        plain = sorted(_least(word for word in known if word.isascii()))
         ends: dict[str, list[str]] = {}
         for first, second in words.pairs:
-            if first.isascii() and second.isascii():
-                ends.setdefault(second, []).append(first)
-        parts = [_JOINT.join(phrase) for phrase in words.added if "".join(phrase).isascii()]
-        parts += [f"(?:{'|'.join(firsts)}){_JOINT}{second}" for second, firsts in ends.items()]
+            ends.setdefault(second, []).append(first)
+        parts = [_JOINT.join(map(_pattern, phrase)) for phrase in words.added]
+        parts += [
+            f"(?:{'|'.join(map(_pattern, firsts))}){_JOINT}{_pattern(second)}"
+            for second, firsts in ends.items()
+        ]
         parts += plain
+        parts += map(_pattern, sorted(_least(word for word in known if not word.isascii())))
         word = f"(?:{'|'.join(parts)})"
+        #: Second words of labels of two.
+        self._seconds = frozenset((*ends, *(phrase[-1] for phrase in words.added)))
         self._word = _scan(word + r"[^\n]*")
         self._signed = _scan(f"{_RUN}{word}{_RUN}{_SIGNS}")
-        self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$?-])?[\\s>]")
-        self._cell = _scan(f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}")
-        self._foreign = _foreign(words, known)
+        self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
+        self._cell = _scan(
+            f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}|{word}{_TAIL}"
+        )
 
-    def places(self, text: str) -> tuple[Iterator[tuple[int, int]], Iterator[int]]:
-        """Answer, in order, where names stand that may have a value behind them, each once; and a place in
-        each line of a table that may have a sensitive name in it."""
-        view = text.encode("ascii", "replace")
-        foreign = self._foreign_runs(text)
-        return self._names(text, view, foreign), self._cells(view, foreign)
+    def names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
+        """Answer, in order, where names stand that may have a value behind them, each once.
 
-    def _names(self, text: str, view: bytes, foreign: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        signed = self._signed_names(text, view)
-        others = {_before(text, end - 1) for _, end in _matches(self._blank, view, 1)}
-        if foreign:
-            sets = "set" in text.lower()
-            for _, stop in foreign:
-                if _ANNOUNCED.match(text, stop):
-                    others.add(_before(text, stop))
-                elif text[stop : stop + 1] in (" ", "\t", "\n"):
-                    name = _before(text, stop)
-                    if name is not None and (text[name[0] - 1] in "-<:" or sets):
-                        others.add(name)
-        return _each_once(merge(signed, sorted(filter(None, others)))) if others else signed
+        :param view: the text in one byte for each character.
+        """
+        signed, blank = self._signed_names(text, view), self._blank_names(text, view)
+        first = next(blank, None)
+        return signed if first is None else _each_once(merge(signed, chain((first,), blank)))
+
+    def cells(self, view: bytes) -> Iterator[int]:
+        """Answer, in order, a place in each line of a table that may have a sensitive name in it."""
+        return (start for start, _ in _matches(self._cell, view, 1))
 
     def _signed_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
-        run_at, wide_at, plain = _NAME_RUN.match, view.find, text.isascii()
-        for start, end in _matches(self._signed, view, 0):
-            run = run_at(text, start) if plain or wide_at(b"?", start, end) < 0 else None
+        """Yield the names before signs: each found by itself, but where many stand close together."""
+        match, size, run_at, announced = self._signed.Match, len(view), _NAME_RUN.match, _ANNOUNCED.match
+        at = since = met = done = 0
+        known: dict[str, int] = {}
+        while True:
+            [(start, end)] = match(_ANYWHERE, view, at, size)
+            if start < 0:
+                return
+            run = run_at(text, start)
             if run is not None and (stop := run.end()) + 1 == end:  # a name and its sign, as nearly always
-                if stop - start <= _LONGEST and text[start].isalpha():
-                    yield start, stop
-                elif (name := _trimmed(text, start, stop)) is not None:
+                at = stop
+                if start >= done and (name := _trimmed(text, start, stop)) is not None:
                     yield name
+            else:
+                at = end
+                for run in _NAME_RUN.finditer(text, start):
+                    if run.start() >= end:
+                        break
+                    at = max(at, run.end())
+                    if run.start() >= done and announced(text, run.end()):
+                        name = _trimmed(text, *run.span())
+                        if name is not None:
+                            yield name
+            met += 1
+            if met < _DENSE:
                 continue
-            for run in _NAME_RUN.finditer(text, start, end):
-                if (name := _trimmed(text, run.start(), run.end())) is not None:
-                    yield name
+            if at - since < _DENSE * _CLOSE:
+                done, many = at, True
+                while many and done < size:
+                    names, done = self._names_in(text, done, known)
+                    yield from names
+                    many = len(names) > _STRETCH // _CLOSE
+                at = max(at, done - _LONGEST)  # (the first word of a label may stand before)
+            since, met = max(at, done), 0
 
-    def _cells(self, view: bytes, foreign: list[tuple[int, int]]) -> Iterator[int]:
-        plain = (start for start, _ in _matches(self._cell, view, 1))
-        return merge(plain, (end - 1 for end, _ in foreign)) if foreign else plain
+    def _blank_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
+        run_at = _NAME_RUN.match
+        for start, end in _matches(self._blank, view, 1):
+            run = run_at(text, start) or run_at(text, start + 1)
+            if run is not None and run.end() == end - 1:
+                name = _trimmed(text, *run.span())
+            else:
+                name = _before(text, end - 1)
+            if name is not None:
+                yield name
+
+    def _names_in(self, text: str, at: int, known: dict[str, int]) -> tuple[list[tuple[int, int]], int]:
+        """Answer the names with a sign behind them in the next stretch of a text, and where it ends.
+
+        :param known: how long each name is that may hold a word of the vocabulary; 0 for all others.
+        """
+        parts = _RUNS.split(text[at : at + _STRETCH])
+        stop = at + _STRETCH
+        if stop < len(text) and not parts[-1] and len(parts) > 3:  # a name that may go on
+            stop -= len(parts[-2])
+            del parts[-2:]
+        fresh = set(parts[1::2]).difference(known)
+        held = self.holding(fresh)
+        for run in fresh:
+            name = _trimmed(run, 0, len(run)) if run in held or run.lower() in self._seconds else None
+            known[run] = name[1] - name[0] if name else 0
+        ends = islice(accumulate(map(len, parts), initial=at), 2, None, 2)
+        sizes = [known[run] for run in parts[1::2]]
+        announced = _ANNOUNCED.match
+        names = [
+            (end - size, end) for size, end in zip(sizes, ends, strict=False) if size and announced(text, end)
+        ]
+        return names, min(stop, len(text))
 
     def holding(self, names: Iterable[str]) -> set[str]:
         """Answer which of some names may hold a word of the vocabulary: one scan over all of them."""
@@ -120,47 +207,35 @@ class Candidates:
             others.add(view[begin : end if end >= 0 else len(view)].decode())
         return others
 
-    def _foreign_runs(self, text: str) -> list[tuple[int, int]]:
-        """Answer where words of other scripts end, and where the names end that hold them; one for each
-        name."""
-        if text.isascii():
-            return []
-        data = text.encode("utf-8", "replace")
-        match, size = self._foreign.Match, len(data)
-        found: list[tuple[int, int]] = []
-        read = at = 0
-        while True:
-            [(start, end)] = match(_ANYWHERE, data, read, size)
-            if start < 0:
-                return found
-            at += len(data[read:end].decode("utf-8", "replace"))
-            run = _NAME_RUN.match(text, at)
-            stop = run.end() if run else at
-            found.append((at, stop))
-            read, at = end + len(text[at:stop].encode("utf-8", "replace")), stop
+
+def _least(words: Iterable[str]) -> list[str]:
+    """Answer the words that hold none of the others."""
+    known = set(words)
+    return [word for word in known if not any(other != word and other in word for other in known)]
 
 
-def _scan(pattern: str, *, wide: bool = False) -> Any:
+def _pattern(word: str) -> str:
+    """Answer the expression for a word in a text of one byte for each character, however it is composed."""
+    if word.isascii():
+        return word
+    forms = sorted({"".join(map(_class, unicodedata.normalize(form, word))) for form in ("NFC", "NFD")})
+    return forms[0] if len(forms) == 1 else f"(?:{'|'.join(forms)})"
+
+
+def _class(char: str) -> str:
+    cases = {case for case in (char, char.lower(), char.upper()) if len(case) == 1}
+    found = sorted({re.escape(one_byte(case).decode("latin-1")) for case in cases})
+    return found[0] if len(found) == 1 else f"[{''.join(found)}]"
+
+
+def _scan(pattern: str) -> Any:
     options = _re2.RE2.Options()
-    if not wide:
-        options.encoding = _re2.RE2.Options.Encoding.LATIN1
+    options.encoding = _re2.RE2.Options.Encoding.LATIN1
     options.case_sensitive = False
     options.never_capture = True
     options.log_errors = False  # with little memory it is slower, and no less right
     options.max_mem = _MEMORY
-    return _re2.RE2(pattern.encode(), options)
-
-
-def _foreign(words: KeyWords, known: set[str]) -> Any:
-    """Answer the scan for words of other scripts, over UTF-8."""
-    joint = rf"(?:[\pN_.$\[\]{MARKS}-]*|[ \t])"
-    phrases = [*words.pairs, *words.added, *((word,) for word in known)]
-    foreign = set()
-    for phrase in phrases:
-        if not "".join(phrase).isascii():
-            for form in ("NFC", "NFD"):
-                foreign.add(joint.join(unicodedata.normalize(form, word) for word in phrase))
-    return _scan("|".join(sorted(foreign, key=len, reverse=True)), wide=True)
+    return _re2.RE2(pattern.encode("latin-1"), options)
 
 
 def _matches(scan: Any, view: bytes, back: int) -> Iterator[tuple[int, int]]:

@@ -170,15 +170,16 @@ class Walk:
         # remembered.
         settled = policy.settled
         raw = text
+        changed: list[tuple[int, int]] = []
         for _ in range(_PASSES):
-            spans = find_spans(policy, text, families)
+            spans = find_spans(policy, text, families, changed)
             if not spans:
                 if text is not raw and len(text) <= _MOST_SETTLED:
                     if len(settled) >= _SETTLED:
                         settled.clear()
                     settled.add(text)
                 break
-            text = self._replace(text, spans, path)
+            text, changed = self._replace(text, spans, path)
             if text in settled:
                 break
             families = policy.families(text)
@@ -186,15 +187,21 @@ class Walk:
                 break
         return text
 
-    def _replace(self, text: str, spans: list[Span], path: Path) -> str:
+    def _replace(self, text: str, spans: list[Span], path: Path) -> tuple[str, list[tuple[int, int]]]:
+        """Answer the text with its masks, and where they stand in it."""
         parts: list[str] = []
-        at = 0
+        changed: list[tuple[int, int]] = []
+        at = size = 0
         for start, end, rule in spans:
             self._note(rule, path, end - start)
-            parts += [text[at:start], self.policy.masks.render(rule, text[start:end], self._is_clean)]
+            mask = self.policy.masks.render(rule, text[start:end], self._is_clean)
+            parts += [text[at:start], mask]
+            size += start - at
+            changed.append((size, size + len(mask)))
+            size += len(mask)
             at = end
         parts.append(text[at:])
-        return "".join(parts)
+        return "".join(parts), changed
 
     # -- containers
     # -------------------------------------------------------------------------------------------------
@@ -283,7 +290,9 @@ class Walk:
 
     def _mapping(self, value: Mapping[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
         policy = self.policy
-        special: Mapping[Any, Any] = shapes.named_item(value, policy) or shapes.table(value, policy) or {}
+        special: Mapping[Any, Any] = (
+            shapes.named_item(value, policy) or shapes.table(value, policy) or shapes.web_key(value) or {}
+        )
         changed = False
         clean: dict[Any, Any] = {}
         for key, item in value.items():

@@ -31,9 +31,12 @@ _DIGITS = (0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0E50, 0x0ED
 
 
 def _marks() -> str:
-    """Answer a regular expression's class of the vowel signs of Indic scripts and Thai, which `\\w`
-    leaves out."""
-    codes = [code for code in range(0x0900, 0x1000) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    """Answer a regular expression's class of accents that stand for themselves, of points, and of the vowel
+    signs of Indic scripts and Thai, which `\\w` leaves out."""
+    ranges = ((0x0300, 0x0370), (0x0591, 0x0670), (0x0900, 0x10A0), (0x1780, 0x1800), (0x3099, 0x309B))
+    codes = [
+        code for some in ranges for code in range(*some) if unicodedata.category(chr(code)) in ("Mn", "Mc")
+    ]
     return "".join(map(chr, codes))
 
 
@@ -57,7 +60,8 @@ def _table() -> dict[int, str]:
 TABLE = _table()
 #: Digits of other scripts: folded in numbers only.
 FOREIGN_DIGITS = {start + value: str(value) for start in _DIGITS for value in range(10)}
-_NUMBER_TABLE = TABLE | _NUMBER_SIGNS | FOREIGN_DIGITS
+_NUMBER_ONLY = _NUMBER_SIGNS | FOREIGN_DIGITS
+_NUMBER_TABLE = TABLE | _NUMBER_ONLY
 
 
 def _runs(table: dict[int, str]) -> re.Pattern[str]:
@@ -67,31 +71,49 @@ def _runs(table: dict[int, str]) -> re.Pattern[str]:
     return re.compile(f"[{re.escape(narrow)}{chr(min(wide))}-{chr(max(wide))}]+")
 
 
+#: What `fold` and `fold_numbers` replace: looked for first, because translating all of a long text is slow.
 _FOLDS = TABLE | dict.fromkeys(range(0xD800, 0xE000), "?")
-#: What is folded is looked for first: translating all of a long text is slow.
-_FOLDED = _runs(_FOLDS)
-_FOLDED_NUMBERS = _runs(_NUMBER_TABLE)
+_LOOK_ALIKES = _runs(_FOLDS | _NUMBER_TABLE)
+_ASCII = bytes(range(128))
 #: So many different characters are replaced one by one: each is one pass in C.
 _FEW = 48
 
 
 def fold(text: str) -> str:
     """Answer `text` with look-alikes as ASCII and lone surrogates as `?`; the length never changes."""
-    return text if text.isascii() else _plain(text, _FOLDED, _FOLDS)
+    return text if text.isascii() else _plain(text, _look_alikes(text), _FOLDS)
 
 
 def fold_numbers(text: str) -> str:
     """Fold like `fold`, and also what numbers are made of: dashes, blanks, brackets, the digits of all
     scripts."""
-    return text if text.isascii() else _plain(text, _FOLDED_NUMBERS, _NUMBER_TABLE)
+    return text if text.isascii() else _plain(text, _look_alikes(text), _NUMBER_TABLE)
 
 
-def _plain(text: str, runs: re.Pattern[str], table: dict[int, str]) -> str:
-    found = set("".join(runs.findall(text)))
-    if len(found) > _FEW:
-        return runs.sub(lambda run: run.group().translate(table), text)
-    for char in found:
-        text = text.replace(char, table.get(ord(char), char))
+def fold_both(text: str) -> tuple[str, str]:
+    """Answer what `fold` makes of a text, and that with what numbers are made of folded, too; the text is
+    read only once for both."""
+    if text.isascii():
+        return text, text
+    found = _look_alikes(text)
+    folded = _plain(text, found, _FOLDS)
+    return folded, _plain(folded, found, _NUMBER_ONLY)
+
+
+def _look_alikes(text: str) -> set[str]:
+    """Answer which characters of a text either table may replace; ASCII, which is most of most texts, is left
+    out in C."""
+    others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    return set("".join(_LOOK_ALIKES.findall(others)))
+
+
+def _plain(text: str, found: set[str], table: dict[int, str]) -> str:
+    replaced = [char for char in found if ord(char) in table]
+    if len(replaced) > _FEW:
+        # every character has an entry: one without would cost an exception each time it is met
+        return text.translate({ord(char): table.get(ord(char), char) for char in set(text)})
+    for char in replaced:
+        text = text.replace(char, table[ord(char)])
     return text
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.checks import IBAN_COUNTRIES
+from toolog.sanitize.commands import WORDS as COMMANDS
 from toolog.sanitize.rules import LEAST_NUMBER
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES, KeyWords
@@ -256,10 +257,11 @@ _SHOWN = [
     f"{_begins(_NAMES)}[^a-z]",
     f"(?i:{'|'.join(SUFFIXES)})[^a-z]",
     *_joined(),
-    r"(?i:sig|signature|hmac|sid)0*=|(?i:identified|curl)|sshpass|requirepass|masterauth|mysql|redis-cli|docker|podman",
+    r"(?i:sig|signature|hmac|sid)0*=|(?i:identified|curl|securestring)| -(?:u|-user|-username)=",
+    "|".join(COMMANDS),
     *_vendor_starts(),
     *_hook_words(),
     f"[ -](?:{'|'.join(IBAN_COUNTRIES)})00",
-    "eyJ|BEGIN|PRIVATE|(?i:bearer|basic)",
+    "eyJ|BEGIN|PRIVATE|Private-Lines|(?i:bearer|basic)",
 ]
 """What no word may show that is to be clean, whatever stands beside it."""

@@ -47,6 +47,8 @@ _OWNERS = frozenset(
 _DIGIT = re.compile(r"\d")
 _LONGEST_REFERENCE = 256
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
+#: The words that open a wallet: twelve of them and more.
+_PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
 
@@ -98,8 +100,8 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
 
 
 def fits_shape(value: str, shape: str) -> bool:
-    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `mixed`, `credential` or
-    `no_path`."""
+    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `mixed`, `credential`,
+    `phrase` or `no_path`."""
     digits = sum(char.isdigit() for char in value)
     if shape == "digits":
         return value.isdigit() and 3 < len(value) < 13
@@ -117,6 +119,8 @@ def fits_shape(value: str, shape: str) -> bool:
             and value.lower() not in _STATUS
             and not value.replace("_", "").replace("-", "").isalpha()
         )
+    if shape == "phrase":
+        return _PHRASE.fullmatch(value.strip()) is not None
     if shape == "no_path":
         return _DIRECTORY.fullmatch(value) is None
     return True

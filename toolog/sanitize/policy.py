@@ -16,8 +16,9 @@ from toolog.sanitize import candidates, rules, scans
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.glance import Glance
 from toolog.sanitize.masks import Masks
-from toolog.sanitize.prefilter import DIGITS, Prefilter, little_set
-from toolog.sanitize.rules import FINDERS, Span
+from toolog.sanitize.patterns import DIGITS
+from toolog.sanitize.prefilter import Prefilter, little_set
+from toolog.sanitize.rules import FINDERS, NUMBER_FINDERS, Span
 from toolog.sanitize.text import NamedText
 from toolog.sanitize.words import KeyWords, split
 
@@ -324,7 +325,7 @@ def _user_rules(given: Any) -> list[UserRule]:
             raise ConfigError(
                 f"sanitizer option 'rules_add': {name!r} is no name (small letters, digits and _)"
             )
-        if name in FINDERS or name in RULES:
+        if name in FINDERS or name in NUMBER_FINDERS or name in RULES:
             raise ConfigError(f"sanitizer option 'rules_add': {name!r} is a built-in rule")
         if len(name) > 40:
             raise ConfigError(f"sanitizer option 'rules_add': the name {name!r} is longer than 40 characters")

@@ -1,18 +1,11 @@
 """One scan that says whether a walk can change anything: a superset of all rules, over bytes of any kind.
 
-The scan reads MessagePack, JSON (also JSON inside JSON) or text, without knowing which. So it can trust
-neither side of a string: in MessagePack the byte before it is a length that may look like a letter or digit,
-the byte behind it any value's head; in JSON the `n` of an escaped newline may stand before it. Every pattern
-here is the matching rule with those neighbours allowed. Whatever the walk changes must be flagged; what is
-flagged need not be changed.
-
-Patterns are written as Latin-1 text over UTF-8 bytes. `FAMILIES` keeps them apart by finder, so that a leaf
-of a flagged structure runs only the finders whose shape was seen.
+Whatever the walk changes must be flagged; what is flagged need not be changed. `patterns.py` keeps the
+expressions apart by finder, so that a leaf of a flagged structure runs only the finders whose shape was seen.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -21,9 +14,32 @@ from re2 import _re2
 
 from toolog.errors import ConfigError
 from toolog.sanitize import vocabulary as vocab
-from toolog.sanitize.checks import IBAN_COUNTRIES
-from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
-from toolog.sanitize.vendors import HOOKS, VENDORS
+from toolog.sanitize.patterns import (
+    AFTER,
+    COLUMN_KEYS,
+    DIGIT_FAMILIES,
+    DIGITS,
+    EMPTY_KEY,
+    HIDDEN,
+    JOINT,
+    NAMED_FIXED,
+    PROGRAM_LINES,
+    PROGRAM_NAMES,
+    ROWS,
+    VALUES,
+    beginning,
+    describing,
+    ending,
+    flag_words,
+    is_foreign,
+    least_of,
+    loose,
+    names_in_bytes,
+    pair_ends,
+    rare_pairs,
+    short_keys,
+    word_of,
+)
 from toolog.sanitize.words import SUFFIXES
 
 _MEMORY = 64 << 20
@@ -31,301 +47,6 @@ _LITTLE = 16 << 20
 _MOST_MEMORY = 1 << 30
 #: What every scan is tried with before it is used: bytes that stand in no text.
 _PROBE, _PROBE_BYTES = r"\xff\x00\xfe\x01\xff", b"\xff\x00\xfe\x01\xff"
-#: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
-#: a MessagePack value that can be masked, or UTF-8. Never the heads of what stays as it is under any name:
-#: nil, booleans, an empty text, list or map, and small integers. The bytes of `false` and `true` begin
-#: letters, too: signs as in `password²`, of which `words.judge` keeps the same ones. A newline can stand in
-#: `<password\n a=`.
-_BEHIND = (
-    r"(?:[\x81-\x8f\x91-\x9f\xa1-\xbf\xc4-\xff]|\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)"
-    r"|\xc3(?:\x97|\xb7(?:[^A-Za-z0-9_]|$))|\n[\t-~\xc2-\xf4])"
-)
-#: Behind `null`, `true` or `false` in JSON; what makes it another word, which may be a secret in broken JSON.
-_GOES_ON = r"(?:[^\s,}\]]|,(?:[^\s\"\\}]|$)|$)"
-
-
-def _not(word: str) -> str:
-    """Match whatever begins like a word of JSON and is not that word."""
-    rest = _GOES_ON
-    for char in reversed(word[1:]):
-        rest = f"(?:[^{char}]|$|{char}{rest})"
-    return word[0] + rest
-
-
-#: A closing quote of JSON, and behind it no colon (a value, an item), or a value that can be masked.
-_QUOTED = (
-    r"\"[ \t\r\n]*(?:[^ \t\r\n:]|:[ \t\r\n]*(?:[^ \t\r\n\"\\\[{nft]|\"(?:[^\"]|$)"
-    r"|\\(?:[^\"]|$|\"(?:[^\\]|$|\\(?:[^\"]|$)))"
-    rf"|\[(?:[^\]]|$)|\{{(?:[^}}]|$)|{_not('null')}|{_not('true')}|{_not('false')}))"
-)
-_END = f"(?:{_QUOTED}|{_BEHIND})"
-#: Behind more than the word itself, an accented letter begins or ends another word.
-_TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
-#: Behind a word that is found inside longer runs: anything but the values that stay as they are.
-_AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\[\]-~]|\\+[^\"\\])"
-_JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
-_BLANK = (
-    r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
-    r"|\xef\xbc[\x88\x89]"
-    r"|\\+u(?i:00a0|20[0-2][0-9f]|2212|3000|ff0[89]))"
-)
-
-
-def _left(letters: str) -> str:
-    """Allow what can stand before a string: the start, another character, an escape, or a MessagePack
-    length."""
-    return (
-        rf"(?:^|[^{letters}]|\\[nrtbf]|%(?:25)*[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
-        rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
-    )
-
-
-#: The keys of `{name, value}` items, and those of tables.
-NAME_KEYS = (
-    "name",
-    "key",
-    "header",
-    "field",
-    "param",
-    "parameter",
-    "variable",
-    "column",
-    "Name",
-    "Key",
-    "k",
-    "path",
-)
-COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
-VALUE_KEYS = ("value", "val", "content", "Value", "v")
-ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
-#: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
-#: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
-#: blanks and for sentences.
-_RIGHT = (
-    rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
-    rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
-    rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
-    r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
-    r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
-    # in the head of a table, or beside its value in a row (`tables` reads no other names)
-    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*\|"
-    r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
-    r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|\\+[nr]|[\r\n]))"
-)
-
-
-def _char(char: str) -> str:
-    forms = set()
-    for form in {char, char.lower(), char.upper()}:
-        if len(form) != 1:
-            continue
-        raw = form.encode()
-        forms.add(
-            "".join(f"\\x{byte:02x}" for byte in raw)
-            if not form.isascii()
-            else "\\" + form
-            if not form.isalnum()
-            else form
-        )
-        if not form.isascii():
-            forms.add(f"\\\\+u(?i:{ord(form):04x})")
-            forms.add("".join(f"%(?:25)*(?i:{byte:02x})" for byte in raw))
-    return "(?:" + "|".join(sorted(forms)) + ")"
-
-
-def _word(word: str) -> str:
-    return "".join(_char(char) for char in word) if not word.isascii() else f"(?i:{word})"
-
-
-def _start(words: Iterable[str]) -> str:
-    """Match words where a word may begin: behind no letter, or with a capital (`userPassword`,
-    `APIToken`)."""
-    words = sorted(words)
-    humps = "|".join(f"{word[0].upper()}(?i:{word[1:]})" for word in words)
-    return f"(?:{_left('A-Za-z')}(?i:{'|'.join(words)})|{humps})"
-
-
-def _no_suffixes(words: Iterable[str]) -> list[str]:
-    known = set(words)
-    return [word for word in known if not any(word[at:] in known for at in range(1, len(word)))]
-
-
-def _keys(words: Iterable[str]) -> str:
-    return "|".join(f"\\x{0xA0 + len(word):02x}{word}" for word in words)
-
-
-_ROWS = r"(?:[\x91-\x9f]|\xdc[\x00-\xff]{2}|\xdd[\x00-\xff]{4})"
-_WIDE = r"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
-_SPACED = r"[#&'()+/0-9A-Za-z_: \-]"
-#: An empty key right behind the name of an item.
-_EMPTY_KEY = f"(?:{_keys(NAME_KEYS)}).(?:[ -~]|{_WIDE})*\\xa0"
-
-
-def _pair_ends(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    ends: dict[str, list[str]] = {}
-    for first, second in pairs:
-        ends.setdefault(second, []).append(first)
-    return ends
-
-
-def _pair_groups(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    groups = []
-    for second, firsts in _pair_ends(pairs).items():
-        heads = (
-            [_start(first for first in firsts if first.isascii())] if any(map(str.isascii, firsts)) else []
-        )
-        heads += [_word(first) for first in firsts if not first.isascii()]
-        groups.append(f"(?:{'|'.join(heads)}){_JOINT}{_word(second)}")
-    return groups
-
-
-def _named(
-    strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]
-) -> list[str]:
-    latin = [word for word in strong if word.isascii()]
-    mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
-    foreign = [word for word in strong if not word.isascii() and word not in mixed]
-    foreign += [word for word in shaped if not word.isascii()]
-    groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(_word, mixed)]
-    groups += _pair_groups(pairs)
-    codes = [_start(word for word in latin if strong[word] == "code")]
-    codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
-    last = _start(word for word in shaped if word.isascii())
-    more = r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})"
-    others = "(?:" + "|".join(map(_word, foreign)) + ")"
-    return [
-        "(?:" + "|".join(groups) + ")" + _RIGHT,
-        "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
-        others + _AFTER,
-        _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
-        last
-        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
-        _EMPTY_KEY,
-    ]
-
-
-def _loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
-    """Match words wherever they stand: a smaller expression, for places where few names are met."""
-    known = set(words)
-    least = [word for word in known if not any(other != word and other in word for other in known)]
-    groups = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")"]
-    groups += [_word(word) for word in least if not word.isascii()]
-    for second, firsts in _pair_ends(pairs).items():
-        groups.append(f"(?:{'|'.join(map(_word, firsts))}){_JOINT}{_word(second)}")
-    return "(?:" + "|".join(groups) + ")"
-
-
-def _describing(names: str) -> tuple[str, str]:
-    """Match names that stand as values and say what something before them is: how it begins, and all of it.
-
-    When what they describe comes later, a key stands behind them, and they are seen like keys, but for an
-    empty key. Otherwise they are the last in their map, and anything may come behind them.
-    """
-    length = r"(?:[\xc4\xd9]|[\xc5\xda].|[\xc6\xdb].{3})?"  # its last byte is what stands left of the name
-    before = f"(?:.(?:(?:[!-~]|{_WIDE})*|(?:{_SPACED}|{_WIDE})*))?"
-    item = f"(?:{_keys(NAME_KEYS)}){length}{before}{names}(?:[!-~]*|{_SPACED}*)(?:[\\x00-\\x1f\\x7f-\\xff]|$)"
-    columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
-    begin = f"{item}|{columns}"
-    inserts = f"(?i:into).*{names}.*(?i:values)"
-    begin += "|(?i:into)[ \\t\\r\\n\\\\]"
-    whole = f"{inserts}|(?:{_keys(VALUE_KEYS)}).+{item}|(?:{_keys(ROW_KEYS)}){_ROWS}.+{columns}.*{names}"
-    return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
-
-
-def _flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
-    words = [word for word in strong if word.isascii()]
-    ends = _pair_ends(pair for pair in pairs if "".join(pair).isascii())
-    both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
-    return (
-        r"-[A-Za-z0-9_\-]*(?i:"
-        + "|".join([*_no_suffixes(words), *both])
-        + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
-    )
-
-
-#: So many characters of a vendor's key are counted; more would only make the scan larger.
-_ENOUGH = 20
-_COUNTED_HEAD = re.compile(r"(?:\[[^\]]*\])?\[[^\]]*\]\{[0-9,]+\}")
-_COUNTED = re.compile(r"(?<=\])\{(?:[0-9]{2,}[0-9,]*|[0-9],[0-9]*)\}")
-
-
-def _vendors() -> list[str]:
-    shapes: list[str] = []
-    inner: list[str] = []
-    for _, prefix, body, least, exact in VENDORS:
-        if "/" in body:
-            body = body[:-1] + "\\\\]"
-        # Counting in every word would multiply the states of the scan: only what is fixed is looked for.
-        head = _COUNTED_HEAD.match(prefix)
-        rest = prefix[head.end() :] if head else prefix
-        fixed = _COUNTED.sub("*", rest).replace("/", chr(92) * 2 + "*/")
-        shape = f"{fixed}{body}{{{min(exact or least, _ENOUGH)}}}"
-        (inner if head else shapes).append(shape)
-    return [_left(r"A-Za-z0-9_\-") + "(?:" + "|".join(shapes) + ")", *inner]
-
-
-_DIGIT = _left("0-9")
-_VALUES: dict[str, list[str]] = {
-    "private_key": ["BEGIN [A-Z0-9 ]*PRIVATE KEY"],
-    "jwt": [r"eyJ[A-Za-z0-9_-]{8}[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4}"],
-    "vendor_key": _vendors(),
-    "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path, _ in HOOKS) + ")"],
-    "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
-    "email": [
-        r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
-        r"|[A-Za-z0-9.-]*(?:\xc3[\x80-\xbf]|[\xc4-\xc9][\x80-\xbf]|\\+u0[012])|[\xc2-\xdf][\x80-\xbf]"
-        # UTF-8 as it must be, not any high byte: 0x40, the sign @, begins most MessagePack floats
-        r"|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|\\u)"
-    ],
-    "phone": [
-        rf"{_DIGIT}(?:(?:00)?86{_BLANK}?)?1[3-9][0-9]{_BLANK}?[0-9]{{4}}{_BLANK}?[0-9]{{4}}",
-        rf"\+\(?[1-9](?:{_BLANK}{{0,4}}[0-9]){{8}}",
-        rf"{_DIGIT}[2-9][0-9]{{2}}{_BLANK}{{1,3}}[2-9][0-9]{{2}}{_BLANK}[0-9]{{4}}",
-        rf"\([2-9][0-9]{{2}}\){_BLANK}?[2-9][0-9]{{2}}{_BLANK}[0-9]{{4}}",
-        r"[\xcf\xd3]\x00\x00\x00(?:\x03[\x06-\xff]|\x04[\x00-\xa8])",
-    ],
-    "id_number": [
-        rf"{_DIGIT}[1-9][0-9]{{5}}{_BLANK}?(?:1[89]|2[01])[0-9]{{6}}{_BLANK}?[0-9]{{3}}[0-9Xx]",
-        r"[\xcf\xd3](?:\x01[\x86-\xff]|[\x02-\x0b])[\x00-\xff]{6}",
-    ],
-    "card": [
-        rf"{_DIGIT}(?:[2-6][0-9]|81)[0-9]{{12}}",
-        rf"{_DIGIT}[2-8][0-9]{{3}}{_BLANK}[0-9]{{4}}{_BLANK}[0-9]{{4}}{_BLANK}[0-9]{{4}}",
-        rf"{_DIGIT}3[0-9]{{3}}{_BLANK}[0-9]{{6}}{_BLANK}[0-9]{{4}}",
-        r"[\xcf\xd3]\x00(?:\x01[\x35-\x5a]|[\x07-\x18])[\x00-\xff]{5}",
-    ],
-    "iban": ["(?:" + "|".join(IBAN_COUNTRIES) + ")[0-9]{2}(?: ?[A-Z0-9]{4}){2}"],
-    "ssn": [rf"{_DIGIT}[0-9]{{3}}{_BLANK}[0-9]{{2}}{_BLANK}[0-9]{{4}}"],
-}
-_DIGIT_FAMILIES = ("phone", "id_number", "card", "ssn")
-DIGITS = [pattern for name in _DIGIT_FAMILIES for pattern in _VALUES[name]]
-"""The patterns of numbers."""
-_FOREIGN = f"(?:{byte_class(FOREIGN_DIGITS)}|{escape_class(FOREIGN_DIGITS)})"
-#: Characters that hide a name or number from every other pattern: look-alikes, combining marks, escaped
-#: ASCII.
-_HIDDEN = [
-    byte_class(TABLE),
-    escape_class(TABLE),
-    rf"{_FOREIGN}{_FOREIGN}|[0-9]{_FOREIGN}|{_FOREIGN}[0-9]",
-    r"[A-Za-z](?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])[A-Za-z]|\xe3\x82[\x99\x9a]",
-    r"\xe1[\x84-\x87][\x80-\xbf]|\xef[\xa4-\xab][\x80-\xbf]",
-    r"\\u(?i:03[0-6]|00[2-7]|309|11|f9|fa)[0-9a-fA-F]",
-    # (in MessagePack a `%` behind these two bytes is the length of a text of 37 bytes)
-    r"(?:^|[^\xc4\xd9])%(?:25)*(?i:4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a]|cc|cd|d9|db|df|e0|c4|c5)",
-    r"(?:^|[^\xc4\xd9])%(?:25)*(?i:ef%(?:25)*b[cd]|e2%(?:25)*(?:84|92|93)|f0%(?:25)*9d)",
-]
-_NAMED_FIXED = [
-    r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@",
-    r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)",
-    r"setx|setenv|set[ \t]+-",
-]
-#: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
-#: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-_PROGRAMS = r"login.*password|"
-_PROGRAMS += r"(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|redis-cli.*-a|(?:docker|podman).*login.*-p"
-_PROGRAM_NAMES = r"login|(?i:curl)|mysql|redis-cli|docker|podman"
 
 
 class Prefilter:
@@ -342,16 +63,16 @@ class Prefilter:
         pairs: Mapping[tuple[str, str], str] = vocab.PAIRS,
         shaped: Iterable[str] = vocab.SHAPED,
     ) -> None:
-        named = [*_named(strong, pairs, list(shaped)), _flag_words(strong, pairs), *_NAMED_FIXED]
-        begin, whole = _describing(_loose([*strong, *shaped], pairs))
-        families = {"named": named, **_VALUES, "hidden": _HIDDEN}
-        self._compile(families, [_PROGRAM_NAMES, begin], [_PROGRAMS, whole])
+        named = [*names_in_bytes(strong, pairs, list(shaped)), flag_words(strong, pairs), *NAMED_FIXED]
+        begin, whole = describing(loose([*strong, *shaped], pairs))
+        families = {"named": named, **VALUES, "hidden": HIDDEN}
+        self._compile(families, [PROGRAM_NAMES, begin], [PROGRAM_LINES, whole])
         self._staged = _Staged(
             _Hints([*strong, *shaped, *SUFFIXES], pairs),
             DIGITS,
-            [p for name, some in families.items() if name not in ("named", *_DIGIT_FAMILIES) for p in some],
+            [p for name, some in families.items() if name not in ("named", *DIGIT_FAMILIES) for p in some],
             named,
-            ([_PROGRAM_NAMES, begin], [_PROGRAMS, whole]),
+            ([PROGRAM_NAMES, begin], [PROGRAM_LINES, whole]),
         )
 
     @classmethod
@@ -362,12 +83,12 @@ class Prefilter:
         :param literals: byte strings to be found as they stand (known secrets in all their spellings).
         """
         own = cls.__new__(cls)
-        phrases = [_JOINT.join(_word(word) for word in phrase) for phrase in added]
+        phrases = [JOINT.join(word_of(word) for word in phrase) for phrase in added]
         names = "(?:" + "|".join(phrases) + ")"
         spellings = [_literal(text) for text in literals]
         if phrases:
-            begin, whole = _describing(names)
-            families = {"named": [names + _AFTER, _EMPTY_KEY], "known": spellings}
+            begin, whole = describing(names)
+            families = {"named": [names + AFTER, EMPTY_KEY], "known": spellings}
             own._compile(families, [begin], [whole])
         else:
             own._compile({"known": spellings}, [], [])
@@ -398,20 +119,20 @@ class _Hints:
     """
 
     def __init__(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        known = set(words)
-        least = [word for word in known if not any(other != word and other in word for other in known)]
-        foreign = [word for word in least if not word.isascii()]
-        mixed = [word for word in foreign if any("a" <= char <= "z" for char in word)]
-        columns = f"(?:{_keys(COLUMN_KEYS)}){_ROWS}"
-        self.latin = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")", _EMPTY_KEY, columns]
-        self.latin += [*_NAMED_FIXED, _PROGRAM_NAMES]
-        self.pairs = [_word(word) for word in mixed]
+        least = least_of(words)
+        foreign = [word for word in least if is_foreign(word)]
+        mixed = [word for word in least if not word.isascii() and not is_foreign(word)]
+        columns = f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"
+        self.latin = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")", EMPTY_KEY, columns]
+        self.latin += [*NAMED_FIXED, PROGRAM_NAMES]
+        pairs, alone = rare_pairs(pairs)
+        self.pairs = sorted({*map(word_of, mixed), *map(beginning, alone)})
         self.pairs += [
-            f"(?:{'|'.join(map(_word, firsts))})[^G-Zg-z]*{_word(second)}"
-            for second, firsts in _pair_ends(pairs).items()
+            f"(?:{'|'.join(sorted(set(map(ending, firsts))))})[^G-Zg-z]*{beginning(second)}"
+            for second, firsts in pair_ends(pairs).items()
         ]
         # The first two characters of such a word are rare enough to ask no more.
-        self.foreign = [_word(start) for start in sorted({word[:2] for word in foreign if word not in mixed})]
+        self.foreign = [word_of(start) for start in sorted({word[:2] for word in foreign})]
 
 
 class _Staged:

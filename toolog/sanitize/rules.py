@@ -9,8 +9,9 @@ runs are possessive or bounded, and the long alternation of vendor prefixes runs
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from heapq import merge
 from typing import Any
 
 from re2 import _re2
@@ -20,6 +21,7 @@ from toolog.sanitize.vendors import HOOKS, VENDORS
 
 Span = tuple[int, int, str]
 Finder = Callable[[str], Iterator[Span]]
+Runs = Sequence[tuple[int, int]]
 
 
 _MEMORY = 32 << 20
@@ -49,16 +51,30 @@ def forget() -> Any:
 
 
 #: (What is optional is not given back: a number before a mask that stands there is no secret.)
-_HOOK = re.compile("|".join(f"{path.replace(')?', ')?+')}({body}{{8,}}+)" for _, path, body in HOOKS))
+_HOOKS = tuple(re.compile(f"{path.replace(')?', ')?+')}({body}{{8,}}+)") for _, path, body in HOOKS)
+#: How the address of each begins, as it stands in texts.
+_HOOK_STARTS = tuple(
+    re.match(r"(?:\(\?:)?((?:[a-z]|\\\.)+)", path)[1].replace("\\", "")  # type: ignore[index]
+    for _, path, _ in HOOKS
+)
 # Each expression begins with a literal or a class, so that `re` looks for it in C; what may not stand before
 # is asked behind it.
 _JWT = re.compile(r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*+){0,3}")
-_PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-_PEM_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{0,5}")
+_SEALED = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V[0-9])"
+_PEM_BEGIN = re.compile(rf"-----? ?BEGIN {_SEALED} ?-{{4,5}}")
+_PEM_END = re.compile(rf"-----? ?END {_SEALED} ?-{{0,5}}")
+#: The part of a PuTTY key file that is secret, up to its last line.
+_PUTTY = re.compile(
+    r"Private-Lines: [0-9]{1,4}(?P<nl>\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n)"
+    r"([A-Za-z0-9+/=]++(?:(?P=nl)(?!Private-)[A-Za-z0-9+/=]++)*+)"
+    r"(?:(?P=nl)Private-(?:MAC|Hash): ([0-9a-f]++))?"
+)
 _PEM_BODY = re.compile(r"(?:\\+[nr]|\s){0,8}(?:[A-Za-z0-9+/=]{16}|[A-Z][\w-]{2,20}:|$|[A-Za-z0-9+/=]{0,15}$)")
 _BEARER = re.compile(r"[Bb](?<![A-Za-z0-9_].)(?i:earer)(?:[ \t]|%20|\+)++([A-Za-z0-9._~+/=-]{8,}+)")
 _BASIC = re.compile(r"[Bb](?<![A-Za-z0-9_].)(?i:asic)[ \t]+([A-Za-z0-9+/]{8,}+={0,2})")
 _LOCAL = r"A-Za-z0-9._%+'\u00c0-\u024f-"
+#: Signs that are in no name before an `@`, encoded.
+_ENCODED_SIGN = re.compile(r"%(?:25){0,3}(?:2[0236CFcf]|3[A-Fa-f]|40|5[BbDd]|7[BbDd]|0[AaDd])")
 _LOCAL_BACKWARDS = re.compile(f"[{_LOCAL}]{{1,64}}+")
 _URL_USER = re.compile(r"[^\s/?#\"'<>@]*+")
 #: The sign of an address, and the domain behind it.
@@ -87,7 +103,10 @@ _CARD = re.compile(
     r"[0-9](?<![0-9A-Za-z_].)(?:[0-9]{13,18}|[0-9]{3}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,3})?"
     r"|[0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z_])"
 )
-_SSN = re.compile(r"([0-9](?<![0-9A-Za-z_].)[0-9]{2})-([0-9]{2})-([0-9]{4})(?![0-9A-Za-z_])")
+_SSN = re.compile(r"([0-9](?<![0-9A-Za-z_].)[0-9]{2})([- ])([0-9]{2})\2([0-9]{4})(?![0-9A-Za-z_])")
+#: With blanks it is one only where its name was told before.
+_SSN_TOLD = re.compile(r"social[ _-]?security|\bssn\b", re.I)
+_SSN_NEAR = 120
 _IBAN = re.compile(
     "(?:"
     + "|".join(rf"{code[0]}(?<![0-9A-Za-z_].){code[1]}" for code in checks.IBAN_COUNTRIES)
@@ -96,10 +115,34 @@ _IBAN = re.compile(
 )
 
 
-def _numbers(expression: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of an expression for numbers, which is asked only where there are enough digits."""
-    for run in _NUMBERS.finditer(text):
-        yield from expression.finditer(text, run.start(), run.end() + 2)
+def _at_places(
+    expression: re.Pattern[str], text: str, literal: Any, find: Callable[[Any, int], int]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of an expression that begins with a literal, which is looked for alone."""
+    at = find(literal, 0)
+    while at >= 0:
+        match = expression.match(text, at)
+        if match is not None:
+            yield match
+        at = find(literal, match.end() if match else at + 1)
+
+
+def number_runs(text: str) -> list[tuple[int, int]]:
+    """Answer where enough digits stand close together for any number that is looked for, and two characters
+    more."""
+    return [(run.start(), run.end() + 2) for run in _NUMBERS.finditer(text)]
+
+
+def _numbers(
+    expression: re.Pattern[str], text: str, runs: Runs | None, least: int
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of an expression for numbers, which is asked only where there are enough digits.
+
+    :param least: how many characters such a number has at least.
+    """
+    for start, end in number_runs(text) if runs is None else runs:
+        if end - start >= least:
+            yield from expression.finditer(text, start, end)
 
 
 def _with_code(code: re.Pattern[str], text: str, at: int, not_behind: str) -> int:
@@ -139,7 +182,19 @@ def _random(text: str) -> bool:
 
 
 def find_private_keys(text: str) -> Iterator[Span]:
-    """Find private keys in armour; without an end, the rest of the text belongs to the key."""
+    """Find private keys in armour, and those of PuTTY; without an end, the rest of the text belongs to a
+    key."""
+    return merge(_putty_keys(text), _armoured_keys(text))
+
+
+def _putty_keys(text: str) -> Iterator[Span]:
+    for lines in _PUTTY.finditer(text) if "Private-Lines" in text else ():
+        yield *lines.span(2), "private_key"
+        if lines.group(3):
+            yield *lines.span(3), "private_key"
+
+
+def _armoured_keys(text: str) -> Iterator[Span]:
     at = 0
     closed = text.rfind("END ") > 0
     while begin := _PEM_BEGIN.search(text, at):
@@ -175,6 +230,7 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
             return
         first = text[start]  # the character before the key, but for one that begins the text
         start += 0 if first.isascii() and first.isalnum() else 1
+        start += 3 if text.startswith("bot", start) else 0  # (a part of the address)
         key = text[start:end].rstrip(".-") if text[start:end][-1] in ".-" else text[start:end]
         end = start + len(key)
         after = text[end : end + 1]
@@ -184,20 +240,31 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
 
 def find_web_hooks(text: str) -> Iterator[Span]:
     """Find the secret part of web hook addresses."""
-    for match in _HOOK.finditer(text):
-        start, end = match.span(match.lastindex or 0)
-        while text[end - 1] in ".:":
-            end -= 1
-        yield start, end, "web_hook"
+    spans = []
+    for literal, expression in zip(_HOOK_STARTS, _HOOKS, strict=True):
+        for match in _at_places(expression, text, literal, text.find):
+            start, end = match.span(1)
+            while text[end - 1] in ".:":
+                end -= 1
+            spans.append((start, end, "web_hook"))
+    yield from sorted(spans)
 
 
 def find_credentials(text: str) -> Iterator[Span]:
     """Find Bearer and Basic credentials."""
-    for match in _BEARER.finditer(text):
+    lowered = text.encode("ascii", "replace").lower()
+    return merge(_bearers(text, lowered), _basics(text, lowered))
+
+
+def _bearers(text: str, lowered: bytes) -> Iterator[Span]:
+    for match in _at_places(_BEARER, text, b"bearer", lowered.find):
         token = match.group(1).rstrip(".")
         if any(char.isdigit() for char in token) or (len(token) >= 20 and _random(token)):
             yield match.start(1), match.start(1) + len(token), "bearer"
-    for match in _BASIC.finditer(text):
+
+
+def _basics(text: str, lowered: bytes) -> Iterator[Span]:
+    for match in _at_places(_BASIC, text, b"basic", lowered.find):
         if _is_basic(match.group(1)):
             yield match.start(1), match.end(1), "basic"
 
@@ -220,6 +287,9 @@ def find_emails(text: str) -> Iterator[Span]:
         if local is None or (at.group("tld") or "").lower() in _NOT_TLD:
             continue
         begin = at.start() - local.end()
+        if "%" in text[begin : at.start()]:
+            for sign in _ENCODED_SIGN.finditer(text, begin, at.start()):
+                begin = sign.end()
         start = begin + len(text[begin : at.start()]) - len(text[begin : at.start()].lstrip(".'%"))
         name = text[start : at.start()]
         head = text.rfind("://", max(0, start - 256), start)
@@ -231,17 +301,27 @@ def find_emails(text: str) -> Iterator[Span]:
         done = at.end()
 
 
-def find_phones(text: str) -> Iterator[Span]:
+def find_phones(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese mobiles, numbers with a country code, and North American numbers with separators."""
-    for match in _numbers(_CN_MOBILE, text):
+    return merge(_chinese(text, runs), _with_country(text), _american(text, runs))
+
+
+def _chinese(text: str, runs: Runs | None) -> Iterator[Span]:
+    for match in _numbers(_CN_MOBILE, text, runs, 11):
         start = _with_code(_CN_CODE, text, match.start(), "_")
         if start >= 0 and _alone(text, start, match.end()):
             yield start, match.end(), "phone"
+
+
+def _with_country(text: str) -> Iterator[Span]:
     for plus in _PLUS.finditer(text):
         end = _international(text, plus.end())
         if end:
             yield plus.start(), end, "phone"
-    for match in _numbers(_NANP, text):
+
+
+def _american(text: str, runs: Runs | None) -> Iterator[Span]:
+    for match in _numbers(_NANP, text, runs, 12):
         start = _with_code(_NANP_CODE, text, match.start(), "_+")
         spaced = match.group(1) == " "
         if start < 0 or not _alone(text, start, match.end()):
@@ -280,17 +360,17 @@ def _international(text: str, at: int) -> int:
     return end if _alone(text, end, end) and not text[end : end + 1].isdigit() else 0
 
 
-def find_resident_ids(text: str) -> Iterator[Span]:
+def find_resident_ids(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese resident ids."""
-    for match in _numbers(_RESIDENT, text):
+    for match in _numbers(_RESIDENT, text, runs, 18):
         compact = match.group().replace(" ", "").replace("-", "")
         if checks.is_resident_id(compact) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "id_number"
 
 
-def find_cards(text: str) -> Iterator[Span]:
+def find_cards(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find payment cards and bank accounts (IBAN)."""
-    for match in _numbers(_CARD, text):
+    for match in _numbers(_CARD, text, runs, 14):
         digits = match.group().replace(" ", "").replace("-", "")
         if checks.is_card(digits) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "card"
@@ -305,11 +385,17 @@ def find_ibans(text: str) -> Iterator[Span]:
                 break
 
 
-def find_ssns(text: str) -> Iterator[Span]:
+def find_ssns(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find US social security numbers."""
-    for match in _numbers(_SSN, text):
-        if checks.is_ssn(*match.groups()) and _alone(text, match.start(), match.end()):
-            yield match.start(), match.end(), "ssn"
+    for match in _numbers(_SSN, text, runs, 11):
+        start, end = match.span()
+        area, sign, group, serial = match.groups()
+        if not checks.is_ssn(area, group, serial) or not _alone(text, start, end):
+            continue
+        if sign == "-" or (
+            _SSN_TOLD.search(text, max(0, start - _SSN_NEAR), start) and not _in_row(text, start, end)
+        ):
+            yield start, end, "ssn"
 
 
 #: Finder by name; the name is also the family in the prefilter, so a finder runs only where the scan saw its
@@ -321,10 +407,13 @@ FINDERS: dict[str, Finder] = {
     "web_hook": find_web_hooks,
     "credentials": find_credentials,
     "email": find_emails,
+    "iban": find_ibans,
+}
+#: The finders of numbers, which look where enough digits are (`number_runs`).
+NUMBER_FINDERS: dict[str, Callable[[str, Runs | None], Iterator[Span]]] = {
     "phone": find_phones,
     "id_number": find_resident_ids,
     "card": find_cards,
-    "iban": find_ibans,
     "ssn": find_ssns,
 }
 

@@ -8,12 +8,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolog.sanitize.commands import PROGRAMS, is_port
+from toolog.sanitize.patterns import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.policy import Policy
-from toolog.sanitize.prefilter import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.words import Verdict, split
 
 #: A dict without any of these keys describes no item or table.
-DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS))
+DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS, "kty"))
+#: The private members of a JSON Web Key (RFC 7518); `k` is all of a symmetric one.
+_PRIVATE_MEMBERS = ("d", "p", "q", "dp", "dq", "qi", "oth")
 _MEASURES = frozenset(
     """bytes byte size ns us ms time timestamp ts duration elapsed count total id ids offset length len seq
     sequence version amount price balance population revenue hash seed index rows lines inode pid tid epoch
@@ -45,7 +48,6 @@ _FAULTS = frozenset(
 _MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?")
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
-_SECRET_FLAGS = {"sshpass": "-p", "docker login": "-p", "podman login": "-p", "redis-cli": "-a"}
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -90,6 +92,15 @@ def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] |
             if verdict is not None and not is_safe_key(name, policy):
                 return {key: verdict for key in VALUE_KEYS if key in value} or None
     return None
+
+
+def web_key(value: Mapping[Any, Any]) -> dict[Any, Verdict] | None:
+    """Answer the verdicts on the private members of a JSON Web Key, or None when it has none."""
+    kind = value.get("kty")
+    if not isinstance(kind, str):
+        return None
+    members = (*_PRIVATE_MEMBERS, "k") if kind == "oct" else _PRIVATE_MEMBERS
+    return {name: Verdict(("private_key", "")) for name in members if name in value} or None
 
 
 def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
@@ -141,18 +152,21 @@ def mark_items(value: Any, items: list[Any], verdict: Verdict | None, policy: Po
 def _secret_arguments(items: list[Any]) -> list[int]:
     """Answer where passwords stand behind one-letter flags of well-known programs."""
     names = [item.rsplit("/", 1)[-1] if isinstance(item, str) else "" for item in items[:2]]
-    flag = (
-        next(
-            (flag for program, flag in _SECRET_FLAGS.items() if program in (names[0], " ".join(names))), None
-        )
-        if names
-        else None
-    )
+    flag = PROGRAMS.get(names[0]) if names else None
+    if flag is None and names[1:] == ["login"]:
+        flag = "-p"
     return [
         at + 1
         for at, item in enumerate(items[:-1])
-        if flag and item == flag and isinstance(items[at + 1], str)
+        if isinstance(item, str)
+        and isinstance(items[at + 1], str)
+        and (item == flag or (item == "-p" and at > 1 and _is_beside_user(items, at)))
+        and not is_port(items[at + 1])
     ]
+
+
+def _is_beside_user(items: list[Any], at: int) -> bool:
+    return isinstance(items[at - 2], str) and items[at - 2] in ("-u", "--user", "--username")
 
 
 def curl_users(items: list[Any]) -> list[int]:

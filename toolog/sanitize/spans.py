@@ -4,13 +4,13 @@ left alone."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, takewhile
 
 from toolog.sanitize import scans
-from toolog.sanitize.fold import fold, fold_numbers
+from toolog.sanitize.fold import fold, fold_both
 from toolog.sanitize.policy import Policy
-from toolog.sanitize.rules import FINDERS, Span
+from toolog.sanitize.rules import FINDERS, NUMBER_FINDERS, Span, number_runs
 
 #: So many finds of one kind are looked for in one text; behind them all is hidden. No text that anybody
 #: wrote has so
@@ -20,43 +20,46 @@ _TOKEN = re.compile(
     r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_NUMBERS = frozenset(("phone", "id_number", "card", "ssn"))
+#: Without an end, a key block reaches to the end of the text.
+_DISTANT = {"private_key"}
+#: From so many characters on, a text is read again only so far around its masks; what reaches so
+#: close to the edge of a piece was perhaps cut by it.
+_LONG, _AROUND, _EDGE = 16_384, 4_096, 512
 
 
-def find_spans(policy: Policy, text: str, families: Iterable[str] | None = None) -> list[Span]:
+def find_spans(
+    policy: Policy,
+    text: str,
+    families: Iterable[str] | None = None,
+    changed: Sequence[tuple[int, int]] = (),
+) -> list[Span]:
     """Answer the spans to hide, in order and without overlaps.
 
     :param families: what the prefilter saw in the text, when that is known already.
+    :param changed: where masks were put since the text was looked at last; of a long text only their
+        surroundings are read again, apart from what reaches over any distance (key blocks, a user's own
+        rules).
     """
     inside = scans.inside
     inside.append(None)
     try:
         if scans.ending:
             scans.check_thread()
-        return _find(policy, text, families)
+        seen = set(policy.families(text) if families is None else families)
+        spans = _find_again(policy, text, seen, changed) if changed and len(text) >= _LONG else None
+        return _merge(text, _find(policy, text, seen) if spans is None else spans)
     finally:
         inside.pop()
 
 
-def _find(policy: Policy, text: str, families: Iterable[str] | None) -> list[Span]:
-    seen = set(policy.families(text) if families is None else families)
-    folded = fold(text)
-    numbers = fold_numbers(text)
-    if "hidden" in seen:  # look-alikes: what the patterns see once they are plain
-        seen = {"named", *seen, *policy.families(numbers)}
-    finders: list[Iterator[Span]] = []
-    if "named" in seen:
-        finders += policy.named.finders(folded, MOST)
-    for name, finder in FINDERS.items():
-        if name in seen:
-            finders.append(finder(numbers if name in _NUMBERS else folded))
-    for rule in policy.user_rules:
-        finders.append(rule.find(text if text.isascii() else _without_surrogates(text)))
-    if "known" in seen:
-        finders += (_literal(text, known) for known in policy.known)
+def _find(policy: Policy, text: str, seen: set[str]) -> list[Span]:
     spans: list[Span] = []
     cut = len(text)
-    for found in finders:
+    folded = fold_both(text)
+    seen = _all_seen(policy, folded[1], seen)
+    for found in chain(_near(policy, *folded, seen), _far(policy, text, folded[0], seen)):
+        if cut < len(text):  # (each search answers in the order of the text)
+            found = takewhile(lambda span: span[0] < cut, found)  # noqa: B023
         some = list(islice(found, MOST))
         if len(some) == MOST:
             cut = min(cut, some[-1][1])
@@ -64,7 +67,71 @@ def _find(policy: Policy, text: str, families: Iterable[str] | None) -> list[Spa
     spans = [span for span in spans if span[2] not in policy.disabled and span[0] < cut]
     if cut < len(text):
         spans.append((cut, len(text), "truncated"))
-    return _merge(text, spans)
+    return spans
+
+
+def _all_seen(policy: Policy, numbers: str, seen: set[str]) -> set[str]:
+    """Answer what the prefilter sees, also in look-alikes once they are plain."""
+    return {"named", *seen, *policy.families(numbers)} if "hidden" in seen else seen
+
+
+def _near(policy: Policy, folded: str, numbers: str, seen: set[str]) -> Iterator[Iterator[Span]]:
+    """Yield the searches whose finds depend on their surroundings only."""
+    if "named" in seen:
+        yield from policy.named.finders(folded, MOST)
+    for name, finder in FINDERS.items():
+        if name in seen and name not in _DISTANT:
+            yield finder(folded)
+    if not seen.isdisjoint(NUMBER_FINDERS):
+        runs = number_runs(numbers)
+        for name, number_finder in NUMBER_FINDERS.items():
+            if name in seen:
+                yield number_finder(numbers, runs)
+
+
+def _far(policy: Policy, text: str, folded: str, seen: set[str]) -> Iterator[Iterator[Span]]:
+    """Yield the searches that read a text as a whole."""
+    for name in _DISTANT:
+        if name in seen:
+            yield FINDERS[name](folded)
+    for rule in policy.user_rules:
+        yield rule.find(text if text.isascii() else _without_surrogates(text))
+    if "known" in seen:
+        yield from (_literal(text, known) for known in policy.known)
+
+
+def _find_again(
+    policy: Policy, text: str, seen: set[str], changed: Sequence[tuple[int, int]]
+) -> list[Span] | None:
+    """Answer what is to be hidden near the masks of a text that was looked at before they were put there.
+
+    None when all of it has to be read: too much of it is near, or what was found reaches further.
+    """
+    pieces: list[list[int]] = []
+    for start, end in changed:
+        if pieces and start - _AROUND <= pieces[-1][1]:
+            pieces[-1][1] = end + _AROUND
+        else:
+            pieces.append([max(0, start - _AROUND), end + _AROUND])
+    if sum(stop - begin for begin, stop in pieces) * 2 > len(text):
+        return None
+    spans: list[Span] = []
+    for begin, stop in pieces:
+        folded = fold_both(text[begin:stop])
+        first, last = begin + _EDGE if begin else 0, stop - _EDGE if stop < len(text) else stop
+        for found in _near(policy, *folded, _all_seen(policy, folded[1], seen)):
+            some = [(begin + start, begin + end, rule) for start, end, rule in islice(found, MOST)]
+            # what lies in an edge is far from every mask: it was seen before, or was made by the cut
+            some = [span for span in some if span[1] > first and span[0] < last]
+            if len(some) == MOST or any(start < first or end > last for start, end, _ in some):
+                return None
+            spans += some
+    for found in _far(policy, text, fold(text) if _DISTANT & seen else text, seen):
+        some = list(islice(found, MOST))
+        if len(some) == MOST:
+            return None
+        spans += some
+    return [span for span in spans if span[2] not in policy.disabled]
 
 
 def _merge(text: str, spans: list[Span]) -> list[Span]:

@@ -10,23 +10,34 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
 Judge = Callable[[str], Verdict | None]
 
-_LINE = re.compile(r"[^\r\n]*+")
-_BREAK = re.compile(r"\r?\n|\r")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
-#: What may be a name in a cell; the scan relies on it (`prefilter._RIGHT`).
+#: The line below a head: of Markdown, of databases' own clients, of boxes.
+_RULE = re.compile(r"[ \t]*[|+\u2500-\u257f]?(?:[ \t]*+:?[-=\u2500-\u257f]{2,}+:?[ \t]*+[|+]?)++[ \t]*+")
+#: What parts cells in boxes.
+_WALLS = "\u2502\u2503"
+#: What may be a name in a cell; the scan relies on it (`patterns._RIGHT`).
 _WORD = r"[^\W\d][\w.$-]{0,60}"
 _NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
 _FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
 #: A cell with something in it, which may be the value beside a name.
-_BESIDE = re.compile(r"\|[ \t\"'`*]*+[^\s|]")
+_BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
+_BOXED = f"|{_WALLS}"
+_LINE = re.compile(r"[^\r\n]*+")
+#: Cells with nothing but blanks between them, and the rule below their head.
+_APART = re.compile(r"[^\s]+(?: [^\s]+)*")
+_APART_NAME = re.compile(r"[ \t]*+[^\W\d][\w.$ -]{1,100}+")
+_RULE_APART = re.compile(r"[ \t]*+(?:[-=]{3,}[ \t]*+)++")
+_LEAST, _LEAST_ALONE = 6, 4
+#: What parts the cells of a line, the surest first.
+_SIGNS = "|\u2502\u2503\t;,"
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
+_MOST_KNOWN = 1024
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
 
 
@@ -36,52 +47,131 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
     :param judge: the key predicate.
     :param places: where words of the vocabulary stand, in order; only their lines are read, and rows below.
     """
+    lines = _Lines(text)
+    line_end, next_line = lines.end, lines.next
+    signs = [sign for sign in _SIGNS if sign in text]
+    ruled = any(sign in text for sign in ("--", "==", "\u2500", "\u2501"))
     done = 0
     for at in places:
         if at < done:
             continue
         start = max(text.rfind("\n", done, at), text.rfind("\r", done, at), done - 1) + 1
-        end = _line(text, at)
+        end = line_end(at)
         done = end
-        sign = _sign(text, start, end)
-        if not sign:
+        sign = next((sign for sign in signs if text.find(sign, start, end) >= 0), "")
+        if not sign and not (text.find("  ", start, end) >= 0 or _APART_NAME.fullmatch(text, start, end)):
             continue
-        below = _next(text, end)
-        if below <= len(text) and (sign != "|" or _RULE.fullmatch(text, below, _line(text, below))):
+        if sign in ("", "\t"):
+            found, done = _aligned(text, start, end, lines, judge)
+            yield from found
+            if found or not sign:
+                continue
+        boxed = sign in _BOXED
+        below = next_line(end) if ruled or not boxed else len(text) + 1
+        if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
             marks = _head(text, start, end, sign, judge)
             if marks:
-                done = _line(text, below) if sign == "|" else end
-                while (below := _next(text, done)) <= len(text):
-                    stop = _line(text, below)
-                    cells = _cells(text, below, stop, sign)
-                    if len(cells) != len(marks):
+                done = line_end(below) if boxed else end
+                marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
+                empty: set[tuple[str, Verdict]] = set()
+                while (below := next_line(done)) <= len(text):
+                    stop = line_end(below)
+                    if boxed and _RULE.fullmatch(text, below, stop):
+                        done = stop
+                        continue
+                    # heads of boxes have thick walls, and rows thin ones
+                    parts = [] if boxed or text.find('"', below, stop) >= 0 else text[below:stop].split(sign)
+                    cells = [] if parts else _raw(text, below, stop, _WALLS[0] if sign in _WALLS else sign)
+                    if len(parts or cells) != len(marks):
                         break
                     done = stop
-                    for (low, high), mark in zip(cells, marks, strict=True):
-                        if mark is not None and _shows(text[low:high], mark):
+                    for place, mark in marked:
+                        shown = parts[place] if parts else text[slice(*cells[place])], mark
+                        if shown in empty:
+                            continue
+                        if parts:
+                            low = below + place + sum(map(len, parts[:place]))
+                            low, high = _bare(text, low, low + len(parts[place]))
+                        else:
+                            low, high = _bare(text, *cells[place])
+                        if _shows(text[low:high], mark):
                             yield low, high, mark[0]
+                        elif len(empty) < _MOST_KNOWN:
+                            empty.add(shown)
                 continue
-        if sign == "|" and _BESIDE.search(text, at + 1, end):
-            yield from _row(text, start, end, judge)
+        if boxed and _BESIDE.search(text, at + 1, end):
+            yield from _row(text, start, end, sign, judge)
 
 
-def _line(text: str, at: int) -> int:
-    """Answer where the line ends that a place stands in."""
-    return _LINE.match(text, at).end()  # type: ignore[union-attr]
+class _Lines:
+    """Where the lines of a text end: `\n`, `\r` or both."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._plain = "\r" not in text
+
+    def end(self, at: int) -> int:
+        """Answer where the line ends that a place stands in."""
+        if self._plain:
+            end = self._text.find("\n", at)
+            return len(self._text) if end < 0 else end
+        return _LINE.match(self._text, at).end()  # type: ignore[union-attr]
+
+    def next(self, end: int) -> int:
+        """Answer where the line behind a line's end begins; beyond the text when there is none."""
+        return end + (1 if self._plain or not self._text.startswith("\r\n", end) else 2)
 
 
-def _next(text: str, end: int) -> int:
-    """Answer where the line behind a line's end begins; beyond the text when there is none."""
-    gap = _BREAK.match(text, end)
-    return gap.end() if gap else len(text) + 1
+def _aligned(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tuple[list[Span], int]:
+    """Find the values in columns that only blanks part, and where they end: below a head of names, below one
+    name with a rule under it, or beside a name."""
+    cells = [cell.span() for cell in _APART.finditer(text, start, end)]
+    names = [_FIELD.fullmatch(text, *cell) for cell in cells]
+    found: list[Span] = []
+    below = lines.next(end)
+    if not cells or (below > len(text) and len(cells) != 2):
+        return found, end
+    ruled = below <= len(text) and _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
+    marks = [judge(name.group(1)) if name else None for name in names]
+    if all(names) and any(marks) and (ruled or len(cells) > 1):
+        done = lines.end(below) if ruled else end
+        while (below := lines.next(done)) < len(text):
+            stop = lines.end(below)
+            row = [
+                (_APART.match(text, below + low - start, stop), mark)
+                for (low, _), mark in zip(cells, marks, strict=True)
+                if mark is not None
+                and below + low - start < stop
+                and _begins(text, below, below + low - start)
+            ]
+            if len(row) != sum(mark is not None for mark in marks):
+                break
+            done = stop
+            for cell, mark in row:
+                if cell is not None and mark is not None and _stands_alone(cell.group(), mark):
+                    found.append((*cell.span(), mark[0]))
+        if found:
+            return found, done
+    if len(cells) == 2 and marks[0] is not None and not marks[0][1]:
+        value = text[slice(*cells[1])]
+        near = text[cells[0][1]] == "\t" or any(
+            _begins(text, line, line + cells[1][0] - start)
+            for line in (text.rfind("\n", 0, start - 1) + 1, below)
+            if line
+        )
+        if near and "(" not in value and len(value) >= _LEAST and _stands_alone(value, marks[0]):
+            mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+            found += [(*cells[1], marks[0][0])] if mixed else []
+    return found, end
 
 
-def _sign(text: str, start: int, end: int) -> str:
-    """Answer what parts the cells of a line, or nothing when it is no line of a table."""
-    for sign in "|\t;,":
-        if text.find(sign, start, end) >= 0:
-            return sign
-    return ""
+def _begins(text: str, line: int, at: int) -> bool:
+    """Tell whether a cell begins at a place of a line."""
+    return not text[at : at + 1].isspace() and at < len(text) and (at == line or text[at - 1].isspace())
+
+
+def _stands_alone(value: str, mark: Verdict) -> bool:
+    return len(value) >= _LEAST_ALONE and " " not in value and not value.isalpha() and _shows(value, mark)
 
 
 def _name(text: str, low: int, high: int) -> re.Match[str] | None:
@@ -93,21 +183,16 @@ def _name(text: str, low: int, high: int) -> re.Match[str] | None:
     return _NAME.fullmatch(text, low, high)
 
 
-def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
-    """Answer where the values in the cells of a line stand, without the blanks and quotes around them."""
-    return [_bare(text, *cell) for cell in _raw(text, start, end, sign)]
-
-
 def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
     """Answer where the cells of a line stand."""
     if text.count(sign, start, end) > _MOST_COLUMNS:
         return []
     cells = []
     at = start
-    if sign == "|" or text.find('"', start, end) < 0:
+    if sign in _BOXED or text.find('"', start, end) < 0:
         for part in text[start:end].split(sign):
-            cells.append((at, at + len(part)))
-            at += len(part) + 1
+            cells.append((at, at := at + len(part)))
+            at += 1
     else:
         while at <= end:
             close = text.find('"', at + 1, end) if text.startswith('"', at) else -1
@@ -115,7 +200,7 @@ def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
             stop = end if stop < 0 else stop
             cells.append((at, stop))
             at = stop + 1
-    if sign == "|":  # the signs at both ends are no cells
+    if sign in _BOXED:  # the signs at both ends are no cells
         cells = [cell for place, cell in enumerate(cells)
                  if 0 < place < len(cells) - 1 or text[slice(*cell)].strip()]  # fmt: skip
     return cells
@@ -131,22 +216,24 @@ def _bare(text: str, low: int, high: int) -> tuple[int, int]:
 
 def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verdict | None]:
     """Answer the verdicts on the names in the head of a table; an empty list when it is none, or harmless."""
+    if sign not in _BOXED and not _FIELD.fullmatch(text, start, text.find(sign, start, end)):
+        return []
     cells = _raw(text, start, end, sign)
     if len(cells) < 2:
         return []
     marks = []
     for low, high in cells:
-        name = _name(text, low, high) if sign == "|" else _FIELD.fullmatch(text, low, high)
+        name = _name(text, low, high) if sign in _BOXED else _FIELD.fullmatch(text, low, high)
         if name is None:
             return []
         marks.append(judge(name.group(1)))
     return marks if any(marks) else []
 
 
-def _row(text: str, start: int, end: int, judge: Judge) -> Iterator[Span]:
+def _row(text: str, start: int, end: int, sign: str, judge: Judge) -> Iterator[Span]:
     """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be
     there."""
-    cells = _raw(text, start, end, "|")
+    cells = _raw(text, start, end, sign)
     if len(cells) < 2 or len(cells) > 4:
         return
     for (low, high), beside in pairwise(cells):
@@ -164,6 +251,6 @@ def _shows(value: str, mark: Verdict) -> bool:
         return False
     if mark[1] and not fits_shape(value, mark[1]):
         return False
-    if value.lower() in ("null", "none", "true", "false", "yes", "no", "nan", "string", "text", "varchar"):
+    if says_nothing(value) or value.lower() == "nan":
         return False
     return any(char.isalnum() for char in value) and not _PROSE.fullmatch(value)

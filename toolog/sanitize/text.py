@@ -12,20 +12,23 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from toolog.sanitize.assigned import ASSIGNED, Values
-from toolog.sanitize.candidates import Candidates, candidates
+from toolog.sanitize.assigned import ASSIGNED, NOTHING, Values, shows_nothing
+from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
+from toolog.sanitize.commands import SETS, find_program_passwords
+from toolog.sanitize.fold import MARKS
+from toolog.sanitize.items import find_items
 from toolog.sanitize.markup import find_inserts, find_tags
-from toolog.sanitize.phrases import find_program_passwords, find_spoken
+from toolog.sanitize.phrases import find_spoken, find_web_keys
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.tables import find_tables
-from toolog.sanitize.urls import find_encoded_pairs, find_parameters, find_url_users
+from toolog.sanitize.urls import find_encoded_pairs, find_encoded_users, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
 _BEFORE_MARKUP = ("<", ":")
-_TWO_WORDS = re.compile(r"([^\W\d_]{2,20})[ \t]$")
+_TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
-_TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)\)")
+_TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)[ ]{0,2}[),]")
 #: A part of a form: its headers, an empty line, the value.
 _PART = re.compile(
     r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
@@ -36,12 +39,19 @@ _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
 )
-#: What sets a variable to what comes behind its name: `set -x`, `setx`, `setenv`.
-_SETS = re.compile(r"(?<![\w-])(?:setx|setenv|set(?:[ \t]{1,4}-{1,2}[A-Za-z]{1,8})+)[ \t]{1,4}$")
+#: `token x1y2z3 is invalid`: a token of letters and digits of which something is told.
+_TOLD_OF = re.compile(
+    r"[ \t]{1,4}(?P<quote>\"?)"
+    r"(?P<value>(?=[^\s\"']{0,100}[0-9])(?=[^\s\"']{0,100}[A-Za-z])[\w+/=.~!@$%^&*-]{6,512}+)(?P=quote)"
+    rf"[ \t]{{1,4}}{TOLD}(?!\w)"
+)
+_SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
 _PARSING = re.compile(
     r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
 )
+#: Before the second word of a label, and before what SQL says; nothing where a text begins.
+_BLANKS = ("", " ", "\t", "\n", "\r")
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -74,43 +84,62 @@ class NamedText:
         :param most: how many finds of each are asked for at most.
         """
         judge = self._judge
-        names, cells = self._candidates.places(text)
+        view = one_byte(text)
+        names = self._candidates.names(text, view)
         users = list(islice(find_url_users(text), most))
         yield iter(users)
         yield find_encoded_pairs(text, judge)
+        yield find_encoded_users(text)
         parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
-        yield self._assigned(text, names, {span[0] for span in (*users, *parameters)})
-        if "\n" in text or "|" in text:
-            yield find_tables(text, judge, cells)
+        yield self._assigned(text, names, {span[0]: span[1] for span in (*users, *parameters)})
+        if any(sign in text for sign in "\n|\t\u2502"):
+            yield find_tables(text, judge, self._candidates.cells(view))
         yield find_tags(text, judge)
         yield find_inserts(text, judge)
+        yield from find_items(text, judge)
         yield from find_program_passwords(text)
+        yield find_web_keys(text)
         if not text.isascii():
             yield find_spoken(text, judge)
 
-    def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: set[int]) -> Iterator[Span]:
-        """Yield the values behind names, but for those that begin where another search found one."""
+    def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
+        """Yield the values behind names, but for those that begin where another search found one.
+
+        :param taken: where those begin and end.
+        """
         values = Values(text, self._judge)
+        judge, labels, nothing = self._judge, self._labels, NOTHING.match
         done = 0
         for start, end in names:
             if start < done:
                 continue
-            found = self._at_name(text, start, end, values)
+            if end + 1 in taken:
+                done = taken[end + 1]
+                continue
+            name = text[start:end]
+            verdict = judge(name)
+            if verdict is None:
+                lower = name.lower()
+                if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
+                    continue
+            elif (empty := nothing(text, end)) is not None and shows_nothing(empty, verdict[0]):
+                continue
+            found = self._at_name(text, start, end, values, verdict)
             if found is not None:
                 done = found[1]
                 if found[0] not in taken:
                     yield found
 
-    def _at_name(self, text: str, start: int, end: int, values: Values) -> Span | None:
-        name = text[start:end]
-        verdict = self._judge(name)
-        if verdict is None and name.lower() not in self._labels:
-            return None
+    def _at_name(
+        self, text: str, start: int, end: int, values: Values, verdict: Verdict | None
+    ) -> Span | None:
+        if text.startswith("[MASKED:", start - 8) and start >= 8:
+            return None  # the name of a mask
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
-                verdict = self._two_words(text, start, name)
+                verdict = self._two_words(text, start, text[start:end])
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
@@ -118,12 +147,17 @@ class NamedText:
             return (part.start("value"), part.end("value"), verdict[0]) if part else None
         if before in ("'", '"') and text[start - 2 : start - 1] == "(" and verdict is not None:
             return self._in_tuple(text, end, verdict)
+        if verdict is not None and not verdict[1] and verdict[0] in _SQL_RULES:
+            told = _TOLD_OF.match(text, end)
+            if told is not None:
+                return told.start("value"), told.end("value"), verdict[0]
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
-        if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 40), start):
+        if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 80), start):
             flag = _FLAG_VALUE.match(text, end)
-            return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+            found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+            return None if found is None or text[found[0] : found[1]].isalpha() else found
         if before in _BEFORE_MARKUP and verdict is not None:
             return self._markup(text, end, verdict)
         return self._quoted_next(text, start, end, verdict)

@@ -14,10 +14,22 @@ from toolog.sanitize.words import Verdict
 Hold = Callable[[Iterable[str]], set[str]]
 
 _URL_USER = re.compile(r"://(\[MASKED:[^\]\s]{1,60}\]|[^\s/?#\"'<>@:\\]*+)(?::([^\s/?#\"'<>`\\]++)|(?=@))")
+#: The same in an address that stands encoded in another: all its signs as often encoded as its `://`.
+_ENCODED_USER = re.compile(
+    r"%(?P<twice>(?:25){0,3})3[Aa]%(?P=twice)2[Ff]%(?P=twice)2[Ff]"
+    r"(?:[^\s%&#\"'<>]|%(?!(?P=twice)(?:3[Aa]|40|2[Ff]|3[Ff]|2[36]))){0,256}+%(?P=twice)3[Aa]"
+    r"(?P<secret>(?:[^\s%&#\"'<>]|%(?!(?P=twice)(?:40|2[Ff]|3[Ff]|2[36]))){1,512}+)(?=%(?P=twice)40)"
+)
+#: What stands in the place of a password where the user is the token.
+_NO_PASSWORDS = frozenset(("x-oauth-basic", "x-oauth", "x", "X", "oauth2", "api", "none"))
+_QUERY_SIGN, _QUERY_IS = r"[?&#;%](?:(?<!%)|(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))", r"(?:=|%(?:25){0,3}3[Dd])"
 _QUERY = re.compile(
-    r"[?&#;%](?:(?<!%)|(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}+(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
-    r"(?:=|%(?:25){0,3}3[Dd])"
-)  # fmt: skip
+    _QUERY_SIGN
+    + r"(?P<name>(?:[\w.\[\]-]|%(?:25){0,3}+(?!3[Dd]|26|23|3[BbFf])[0-9A-Fa-f]{2}){1,100}+)"
+    + _QUERY_IS
+)
+#: From so many parameters on, only those of sensitive names are looked for a second time, if so few are.
+_MANY, _FEW = 512, 32
 _QUERY_VALUE = r"(?:[^&#\s\"'<>;`\\%]|%(?!(?:25){0,3}(?:26|23)))"
 _QUERY_HEAD = re.compile(_QUERY_VALUE + "{1,4096}+")
 _QUERY_REST = re.compile(_QUERY_VALUE + "*+")
@@ -39,14 +51,20 @@ def find_url_users(text: str) -> Iterator[Span]:
         return
     for match in _URL_USER.finditer(text):
         user, secret = match.groups()
-        if secret is None:
+        at = -1 if secret is None else secret.rfind("@")
+        if secret is None or at == 0 or (at > 0 and secret[:at] in _NO_PASSWORDS):
             mixed = any(char.isdigit() for char in user) and any(char.isalpha() for char in user)
             if len(user) >= _LEAST_TOKEN and mixed and not is_mask(user):
                 yield match.start(1), match.end(1), "url_password"
-            continue
-        at = secret.rfind("@")
-        if at > 0 and not is_mask(secret[:at]) and not is_reference(secret[:at]):
+        elif at > 0 and not is_mask(secret[:at]) and not is_reference(secret[:at]):
             yield match.start(2), match.start(2) + at, "url_password"
+
+
+def find_encoded_users(text: str) -> Iterator[Span]:
+    """Find the passwords of `scheme%3A%2F%2Fuser%3Apassword%40host`."""
+    for match in _ENCODED_USER.finditer(text) if "%" in text and "40" in text else ():
+        if not is_mask(match.group("secret")) and not match.group("secret").startswith("[MASKED:"):
+            yield *match.span("secret"), "url_password"
 
 
 def find_encoded_pairs(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
@@ -54,7 +72,7 @@ def find_encoded_pairs(text: str, judge: Callable[[str], Verdict | None]) -> Ite
 
     :param judge: the key predicate.
     """
-    for match in _ENCODED_PAIR.finditer(text) if "22" in text else ():
+    for match in _ENCODED_PAIR.finditer(text) if "%" in text and "22" in text else ():
         verdict = judge(match.group("name"))
         if verdict is not None and _shows(match.group("value"), verdict):
             yield *match.span("value"), verdict[0]
@@ -68,11 +86,16 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
     """
     if "=" not in text and "%" not in text:
         return
-    verdicts = _verdicts(set(_QUERY.findall(text)), judge, hold)
+    names = _QUERY.findall(text)
+    verdicts = _verdicts(set(names), judge, hold)
     if not verdicts:
         return
+    query = _QUERY
+    if len(names) > _MANY and len(verdicts) <= _FEW:
+        some = "|".join(map(re.escape, sorted(verdicts, key=len, reverse=True)))
+        query = re.compile(f"{_QUERY_SIGN}(?P<name>{some}){_QUERY_IS}")
     done = 0
-    for match in _QUERY.finditer(text):
+    for match in query.finditer(text):
         if match.start() < done:
             continue
         verdict = verdicts.get(match.group("name"))

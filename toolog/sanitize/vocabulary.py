@@ -8,6 +8,10 @@ each rule. All words are lower case, without separators.
 
 from __future__ import annotations
 
+from itertools import product
+
+from toolog.sanitize import languages
+
 #: Two neighbouring words that together are sensitive.
 PAIRS: dict[tuple[str, str], str] = {}
 #: One word that is enough by itself, concatenations (`accesstoken`) among them.
@@ -18,7 +22,8 @@ for _rule, _names in {
     " contraseña"
     " senha losenord lösenord haslo hasło sifre şifre salasana pwd passwords passphrases pswd userpass"
     " dbpass sshpass"
-    " pgpass mysqlpass пароль парола лозинка पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 패스워드"
+    " pgpass mysqlpass storepass keypass"
+    " пароль парола лозинка पासवर्ड 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 패스워드"
     " adgangskode kodeord passord heslo jelszó jelszo lozinka geslo slaptažodis parool parolă סיסמה סיסמא"
     " รหัสผ่าน گذرواژه",
     "secret": "secret secrets секрет geheimnis シークレット",
@@ -83,8 +88,10 @@ for _rule, _names in {
 for _rule, _firsts, _seconds in (
     ("api_key", "api app access account signing encryption subscription shared service auth hmac consumer"
     " server master"
-     " secret license licence deploy webhook", "key keys"),
-    ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem", "key keys"),
+     " secret license licence deploy webhook unseal recovery decryption aes symmetric fernet preshared",
+     "key keys"),
+    ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem client", "key keys"),
+    ("seed_phrase", "seed recovery mnemonic backup wallet secret", "phrase words mnemonic"),
     ("api_key", "secret", "access"),
     ("token", "access refresh auth oauth id session bearer api device push login reset security invite",
     "tokens"),
@@ -126,6 +133,14 @@ for _rule, _firsts, _seconds in (
         for _second in _seconds.split():
             PAIRS[_first, _second] = _rule
 PAIRS.pop(("account", "no"), None)
+for _rule, _firsts, _seconds in languages.PAIRS:
+    for _pair in product(_firsts.split(), _seconds.split()):
+        for _first, _second in product(*map(languages.spellings, _pair)):
+            PAIRS.setdefault((_first, _second), _rule)
+for _rule, _names in languages.WORDS.items():
+    for _name in _names.split():
+        for _spelling in languages.spellings(_name):
+            STRONG.setdefault(_spelling, _rule)
 
 #: Words that are sensitive only when they are the last of the key and the value has the right look: (rule,
 #: shape).
@@ -151,7 +166,13 @@ SHAPED: dict[str, tuple[str, str]] = {
     "dni": ("id_number", "number"),
     "msisdn": ("phone", "number"),
     "手机号": ("phone", "number"),
+    "psk": ("password", "mixed"),
+    "mnemonic": ("seed_phrase", "phrase"),
 }
+for _look, _names in languages.SHAPED.items():
+    for _name in _names.split():
+        for _spelling in languages.spellings(_name):
+            SHAPED.setdefault(_spelling, _look)
 
 #: Names that, standing alone, ask for a value of the right look: `PWD` is the working directory, too.
 WHOLE: dict[str, str] = {"pwd": "no_path"}

@@ -146,7 +146,9 @@ class KeyWords:
     def _ending(self, words: list[str]) -> str | None:
         """Judge the end of the key: a pair there wins over a harmless tail (`national_id`,
         `security_code`)."""
-        if len(words) < 2 or words[0] in vocab.HEADS or (words[-2], words[-1]) in vocab.TAIL_PAIRS:
+        if len(words) < 2 or (words[-2], words[-1]) in vocab.TAIL_PAIRS:
+            return None
+        if words[0] in vocab.HEADS and len(words) > 2:
             return None
         return self.pairs.get((words[-2], words[-1]))
 

@@ -1,0 +1,171 @@
+"""Passwords that command lines and setting files of well-known programs are told without a name, or with a
+name and no sign: one-letter flags, `ENV NAME value`, `.netrc`, `.pgpass`, users of Oracle, PowerShell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from toolog.sanitize.plausible import is_mask, is_reference
+from toolog.sanitize.rules import Span
+
+#: Programs and the flag behind which each takes a password.
+PROGRAMS: dict[str, str] = {
+    "sshpass": "-p",
+    "redis-cli": "-a",
+    **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldappasswd", "ldapwhoami"), "-w"),
+    **dict.fromkeys(("mongo", "mongosh", "mongodump", "mongorestore", "mongoimport", "mongoexport"), "-p"),
+    **dict.fromkeys(("cqlsh", "rabbitmqadmin"), "-p"),
+    **dict.fromkeys(("sqlcmd", "ipmitool", "mosquitto_pub", "mosquitto_sub", "unzip", "zip"), "-P"),
+    **dict.fromkeys(("snmpwalk", "snmpget", "snmpset"), "-A"),
+    **dict.fromkeys(("plink", "pscp", "psftp"), "-pw"),
+}
+#: Words without which no command line is one of a program that takes a password so.
+WORDS = (
+    *(name for name in PROGRAMS if not name.startswith(("ldap", "mongo", "mosquitto"))),
+    *("ldap", "mongo", "mosquitto", "mysql", "login", "echo", "net", "oracle", "sqlplus", "sqlldr", "expdp"),
+    *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
+)
+#: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
+#: `ENV` of images, headers and parameters of web servers, `aws configure set`.
+SETS = (
+    r"(?:set(?:x|env|(?:[ \t]{1,4}-{1,2}[A-Za-z]{1,8})+)|SetEnv|ENV"
+    r"|(?:proxy|grpc)_set_header|(?:fastcgi|uwsgi|scgi)_param|RequestHeader[ \t]{1,4}(?:set|add)"
+    r"|(?:config|configure|secrets?|vars?|env)[ \t]{1,4}(?:--?[a-z-]{1,20}[ \t]{1,4}){0,3}(?:set|add|put))"
+)
+
+_WORD = r"[\"']?([^\s\"'-][^\s\"']{1,200}+)"
+_USER = re.compile(r"-(?<!\S-)(?:u|-user|-proxy-user)[ =]?[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)")
+#: A user and a password side by side, whatever program they are for.
+_BESIDE = re.compile(
+    r"-(?<!\S-)(?:u|-user|-username)[ =]{1,4}[\"']?([^\s\"'-][^\s\"']{0,127})[\"']?[ \t]{1,4}-p[ ]{1,4}"
+    + _WORD
+)
+_PORTS = re.compile(r"[0-9.:/-]+(?:tcp|udp)?")
+_MYSQL = re.compile(r"mysql(?<!\wmysql)(?:dump|admin|import)?\b[^\n]{0,200}?\s-p([^\s\"'-][^\s\"']{1,200}+)")
+_LOGIN = re.compile(rf"login(?<=\slogin)\b[^\n]{{0,200}}?\s-p[ ]{{1,4}}{_WORD}")
+
+
+def _behind_flag(programs: Iterable[str], flag: str) -> re.Pattern[str]:
+    names = "|".join(f"{name[0]}(?<!\\w.){name[1:]}" for name in programs)
+    blank = "{0,4}" if flag == "-p" and "sshpass" in programs else "{1,4}"
+    return re.compile(rf"(?:{names})\b[^\n]{{0,200}}?\s{flag}[ ]{blank}{_WORD}")
+
+
+_FLAGS = tuple(
+    (programs, _behind_flag(programs, flag))
+    for programs, flag in (
+        (("sshpass",), "-p"),
+        *(
+            (tuple(name for name, own in PROGRAMS.items() if own == flag and name != "sshpass"), flag)
+            for flag in dict.fromkeys(PROGRAMS.values())
+        ),
+    )
+)
+#: The lines of a `.netrc`, where only blanks stand between names and values.
+_NETRC = re.compile(
+    r"(?:machine(?<!\wmachine)\s{1,8}\S{1,255}|default(?<!\wdefault))\s{1,8}login\s{1,8}\S{1,255}\s{1,8}(?:account\s{1,8}\S{1,255}\s{1,8})?"
+    r"password\s{1,8}(\S{1,512}+)"
+)
+#: The lines of a `.pgpass`: host, port, database, user, password.
+_PGPASS = re.compile(
+    r":(?<=[\w.*-]:)(?:[0-9]{2,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:((?:[^\s:\\\"']|\\[:\\]){1,512}+)(?=[\s\"']|\\[nr]|$)"
+)
+_PGPASS_SHOWN = ("pgpass", "database:username:password")
+#: How servers of Redis and of mail are told a password.
+_TOLD = re.compile(
+    r"(?:requirepass(?<!\wrequirepass)\s{1,4}|masterauth(?<!\wmasterauth)\s{1,4}"
+    r"|AUTH(?<!\wAUTH)\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4})([^\s\"']{4,512}+)"
+)
+_ORACLE = re.compile(
+    r"(?:oracle:(?:thin|oci8?):|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n/]{0,80}?[ \"'])"
+    r"[A-Za-z][\w$#.-]{0,63}/([^\s@/\"']{1,128}+)(?=@)"
+)
+_ORACLE_SHOWN = ("oracle:", "sqlplus", "sqlldr", "expdp", "impdp", "rman")
+_POWERSHELL = re.compile(
+    r"(?i:convertto-securestring)\s{1,4}(?:-(?i:string)\s{1,4})?(?P<quote>[\"'])([^\"'\r\n]{1,512}+)(?P=quote)"
+)
+_NET_USER = re.compile(
+    r"net(?<![\w.]net)[ ]{1,4}user[ ]{1,4}[\w.@\\-]{1,64}[ ]{1,4}([^\s/*\"'][^\s\"']{1,127}+)"
+    r"(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"']|$))"
+)
+#: Programs that are told a password in ways of their own.
+_OWN_WAYS = tuple(
+    (word, re.compile(pattern))
+    for word, pattern in (
+        ("smbclient", r"smbclient\b[^\n]{0,200}?\s-U[ ]?[\"']?[^\s%\"']{1,64}%([^\s\"']{2,200}+)"),
+        ("7z", r"7z[ar]?\s[^\n]{0,120}?\s?-p([^\s\"']{2,200}+)"),
+        (
+            "htpasswd",
+            rf"htpasswd\s{{1,4}}-[a-zA-Z]{{0,6}}b[a-zA-Z]{{0,6}}\s{{1,4}}\S{{1,200}}\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}",
+        ),
+        ("vault login", rf"vault login\s{{1,4}}(?=[^\s]{{0,60}}[0-9]){_WORD}"),
+        ("secret set", rf"secret set\s{{1,4}}\S{{1,100}}\s{{1,4}}(?:--body|-b)[ =]{_WORD}"),
+        ("nmcli", rf"nmcli\b[^\n]{{0,200}}?\spassword\s{{1,4}}{_WORD}"),
+        ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}"),
+        ("freerdp", r"freerdp\b[^\n]{0,200}?\s/p:([^\s\"']{2,200}+)"),
+    )
+)
+_PIPED = re.compile(
+    r"echo(?<!\wecho)\s{1,4}(?:-[ne]{1,2}\s{1,4})?[\"']?(?:[\w.-]{1,64}:)?([^\s\"'|:]{2,200}+)[\"']?\s{0,4}\|"
+    r"\s{0,4}(?:sudo\s{1,4}(?:chpasswd|passwd\b|[^\n|]{0,40}?-S\b)|chpasswd|passwd\s{1,4}--stdin"
+    r"|[^\n|]{1,120}?--password-stdin)"
+)
+
+
+def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
+    """Yield the searches for passwords that well-known programs and servers are told, each in the text's
+    order."""
+    if "login" in text:
+        yield _shown(_NETRC.finditer(text), 1)
+    if any(sign in text for sign in _PGPASS_SHOWN):
+        yield _shown(_PGPASS.finditer(text), 1, wordy=False)
+    if "requirepass" in text or "masterauth" in text or "AUTH" in text:
+        yield _shown(_TOLD.finditer(text), 1, wordy=False)
+    if "@" in text and any(word in text for word in _ORACLE_SHOWN):
+        yield _shown(_ORACLE.finditer(text), 1)
+    if "|" in text and "echo" in text:
+        yield _shown(_PIPED.finditer(text), 1)
+    if "net" in text and " user " in text:
+        yield _shown(_NET_USER.finditer(text), 1, wordy=False)
+    for word, pattern in _OWN_WAYS:
+        if word in text:
+            yield _shown(pattern.finditer(text), 1)
+    if "-" not in text:
+        return
+    lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
+    first = lowered.find(b"curl")
+    if first >= 0:
+        users = _USER.finditer(text, first)
+        yield _shown((user for user in users if not (user.group(1).isdigit() and user.group(2).isdigit())), 2)
+    if b"securestring" in lowered:
+        yield _shown(_POWERSHELL.finditer(text), 2)
+    if "mysql" in text:
+        yield _shown(_MYSQL.finditer(text), 1)
+    if not any(flag in text for flag in (" -p", " -P", " -a", " -A", " -w")):
+        return
+    yield _shown(_no_ports(_BESIDE.finditer(text)), 2)
+    if "login" in text:
+        yield _shown(_no_ports(_LOGIN.finditer(text)), 1)
+    for programs, pattern in _FLAGS:
+        if any(name in text for name in programs):
+            yield _shown(pattern.finditer(text), 1)
+
+
+def is_port(value: str) -> bool:
+    """Tell whether a value behind `-p` publishes a port (`docker run -u 1000 -p 8080:80`)."""
+    return _PORTS.fullmatch(value) is not None
+
+
+def _no_ports(matches: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
+    return (match for match in matches if not is_port(match.group(match.lastindex or 0)))
+
+
+def _shown(matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True) -> Iterator[Span]:
+    for match in matches:
+        secret = match.group(group)
+        if is_mask(secret) or is_reference(secret) or secret.startswith("[MASKED:"):
+            continue
+        if wordy or not secret.isalpha():
+            yield match.start(group), match.end(group), "password"
