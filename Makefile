@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := $(or $(VIRTUAL_ENV),.venv)
 BIN := $(VENV)/bin
 READY := $(VENV)/.toolog-dev
-# Two workers by default: the suite starts many processes of its own.
-JOBS ?= 2
+# Three workers by default on two cores: half of the time a test waits for a server, a pause or a process.
+JOBS ?= 3
 
 .PHONY: test lint bench gate performance services faults frameworks fidelity docs clean
 

@@ -290,7 +290,7 @@ def kill_at(point: str, number: int) -> Callable[[Run], None]:
             program = run.start(
                 first=life * 1_000_000,
                 count=20_000,
-                pause=0.0002,
+                pause=0.001,
                 handler=options,
                 die=point,
                 times=2 + life % 5,
