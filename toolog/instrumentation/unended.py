@@ -44,9 +44,10 @@ os.register_at_fork(after_in_child=disown)
 
 def _instances(root: type) -> Iterator[Any]:
     """Give all objects of a class and its subclasses that the garbage collector knows."""
-    classes = [root]
+    classes: list[type] = [root]
     for cls in classes:
-        classes += [sub for sub in type.__subclasses__(cls) if sub not in classes]
+        below: list[type] = type.__subclasses__(cls)
+        classes += [one for one in below if one not in classes]
     for found in gc.get_referrers(*classes):
         if type(found) in classes:  # not isinstance: a stream says that it is what it stands for
             yield found
