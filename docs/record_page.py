@@ -90,6 +90,8 @@ def _rule(field: dict[str, Any]) -> str:
                       ("maxLength", "length at most"), ("minItems", "items at least")):  # fmt: skip
         if key in field and "pattern" not in field:
             rules.append(f"{word} {field[key]}")
+    if "const" in field.get("not", {}):
+        rules.append(f"not `{field['not']['const']}`")
     if "required" in field:
         rules.append(f"has {_names(field['required'])}")
     return "; ".join(rules) or "-"

@@ -115,7 +115,8 @@ def attach(carrier: Mapping[str, str] | None, /, *, trusted: bool = False) -> Bi
             scope.trace, scope.span = trace.encode(), span.encode()
             scope.depth = max(scope.depth, 0)
             scope.plan = NOWHERE
-        session_id, tags = None, {}
+        session_id: str | None = None
+        tags: dict[str, Any] = {}
         for key, value in _items(_header(carrier, "baggage"), bounded=not trusted):
             if key == _DEPTH and value.isascii() and value.isdigit():
                 scope.depth = _depth(int(value[:6]), scope.depth, trusted)

@@ -101,8 +101,8 @@ def _validator() -> Any:
     formats.checks("date-time")(_is_date_time)
     plain = jsonschema.Draft202012Validator
     kinds = plain.TYPE_CHECKER.redefine("number", _is_number)
-    made: Any = jsonschema.validators.extend(plain, type_checker=kinds)
-    return made(_schema(), format_checker=formats)
+    extend: Any = jsonschema.validators.extend
+    return extend(plain, type_checker=kinds)(_schema(), format_checker=formats)
 
 
 @cache

@@ -182,6 +182,27 @@ def test_a_child_ends_its_own_calls_only(tmp_path: Path) -> None:
     assert sorted(ends) == [(["child"], REASON), (["parent"], REASON)]
 
 
+def test_what_a_test_left_open_is_nobodys(tmp_path: Path) -> None:
+    """A stream that is open at the end of a block of toolog.testing.capture brings up no profile at exit."""
+    printed = run(
+        """
+        from toolog.testing import capture
+
+        @toolog.tool
+        def numbers():
+            yield 1
+
+        with capture() as records:
+            held = numbers()
+            print(next(held), len(records))
+        sys.stderr = sys.stdout
+        """,
+        tmp_path,
+    )
+    assert printed == "1 1\n"
+    assert not (tmp_path / ".toolog").exists()
+
+
 def test_other_handlers_get_the_ends_too(tmp_path: Path) -> None:
     """Without a handler of ours the open calls are told to whatever handler of logging there is."""
     printed = run(

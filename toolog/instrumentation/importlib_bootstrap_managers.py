@@ -11,6 +11,7 @@ For the file's name see `toolog.instrumentation.importlib_bootstrap`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import _AsyncGeneratorContextManager, _GeneratorContextManager
 from time import perf_counter_ns
 from types import AsyncGeneratorType, GeneratorType
@@ -84,7 +85,10 @@ class AsyncManagerProxy(AsyncGeneratorProxy):
             super()._toolog_raised(error)
 
 
-_FOLLOWED = {GeneratorType: ManagerProxy, AsyncGeneratorType: AsyncManagerProxy}
+_FOLLOWED: dict[type, Callable[[Call, Any], Any]] = {
+    GeneratorType: ManagerProxy,
+    AsyncGeneratorType: AsyncManagerProxy,
+}
 
 
 def follow_manager(call: Call, manager: Any) -> Any:

@@ -111,8 +111,11 @@ class Lazy:
         """Raise an exception where the original stands."""
         return self._toolog_step(self._toolog_inner.throw, *args)
 
-    # Defaults: when modules are torn down their names are None, and what then fails is told on stderr.
-    def __del__(self, end: Any = end, push: Any = push, pop: Any = pop, contain: Any = contain) -> None:
+    # What the finalizer calls: when modules are torn down their names are None, and that would be told.
+    _toolog_last = (end, push, pop, contain)
+
+    def __del__(self) -> None:
+        end, push, pop, contain = self._toolog_last
         try:
             call, scope = self._toolog_call, self._toolog_scope
             if call.ended:

@@ -28,24 +28,26 @@ PATIENCE = 0.02
 """Seconds that a thread gets which is just recording an end by the short way, and so looks for none."""
 
 
-class _Fork:
-    """When this process was forked, on the monotonic clock: calls from before are its parent's to end."""
+class _Beginning:
+    """From when on, by the monotonic clock, calls are this process's to end."""
 
     at = 0
 
 
-def _after_fork_in_child() -> None:
-    _Fork.at = perf_counter_ns()
+def disown() -> None:
+    """Leave all calls that were begun until now to others: those of a fork's parent, those of a test."""
+    _Beginning.at = perf_counter_ns()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(after_in_child=disown)
 
 
 def _instances(root: type) -> Iterator[Any]:
     """Give all objects of a class and its subclasses that the garbage collector knows."""
-    classes = [root]
+    classes: list[type] = [root]
     for cls in classes:
-        classes += [sub for sub in type.__subclasses__(cls) if sub not in classes]
+        below: list[type] = type.__subclasses__(cls)
+        classes += [one for one in below if one not in classes]
     for found in gc.get_referrers(*classes):
         if type(found) in classes:  # not isinstance: a stream says that it is what it stands for
             yield found
@@ -86,7 +88,7 @@ def end_all() -> None:
 
 def _is_ours(call: Call) -> bool:
     """Whether a call was begun, and in this process; one that is just being made has no start yet."""
-    return getattr(call, "started", 0) > _Fork.at
+    return getattr(call, "started", 0) > _Beginning.at
 
 
 before_the_end.append(end_all)

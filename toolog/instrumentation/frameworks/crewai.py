@@ -217,5 +217,7 @@ ADAPTER = Adapter(
     "exception before it becomes a text; runs again for the same action as attempts. Unknown tools, wrong "
     "arguments, spent limits and calls that a hook blocks, as rejected.",
     not_recorded="Requests to models, knowledge, and memory that is no tool. An answer from CrewAI's cache "
-    "is a record whose output is the text that the model was told. Actions in a text have no call id.",
+    "is a record whose output is the text that the model was told. Actions in a text have no call id. An "
+    "agent runs async tools in event loops of their own: its cancellation does not reach them, and they are "
+    "recorded as they end.",
 )
