@@ -5,14 +5,14 @@
 
 A call walks through eight stations, always forward:
 
-    1 call       what happens around the tool function while it runs     instrumentation/, call.py
-    2 record     the frozen facts of the call, snapshotted to bytes       record.py, snapshot/
-    3 queue      the caller goes home here (in process durability: after 6) pipeline/
-    4 sanitize   nothing unmasked passes this door                        sanitize/
-    5 serialize  JSON or MessagePack                                      serializers/
-    6 spool      framed, checksummed, on disk                             spool/
-    7 route      the retention policy of the record's level names its sinks retention.py
-    8 sink       SQLite, file, console, memory, your own                  sinks/
+    1 call      what happens around the tool function while it runs         call.py, instrumentation/
+    2 record    the frozen facts of the call, snapshotted to bytes          record.py, snapshot/
+    3 queue     the caller goes home here (in process durability: after 6)  handler.py, pipeline/
+    4 sanitize  nothing unmasked passes this door                           sanitize/
+    5 serialize JSON or MessagePack                                         serializers/
+    6 spool     framed, checksummed, on disk                                spool/
+    7 route     the retention policy of the record's level names its sinks  retention.py
+    8 sink      SQLite, file, console, memory, your own                     sinks/
 
 Stations 1 and 2 end in one door (emit.py) that hands a light LogRecord to the logger ``toolog.calls.<tool>``;
 stations 3 to 8 begin in a plain ``logging.Handler`` (handler.py). The two halves meet only in `logging`.

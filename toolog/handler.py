@@ -19,7 +19,6 @@ from toolog import counters
 from toolog.all_pipelines import holds_logging_lock, pipelines
 from toolog.breath import recording
 from toolog.call import refresh_plans
-from toolog.configuration import pipeline_options
 from toolog.context import is_our_thread, is_ours
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
@@ -27,6 +26,7 @@ from toolog.events import record_from_log
 from toolog.levels import level_name, parse_level
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.life import Signals
+from toolog.pipeline_options import make_options
 from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import warm
 from toolog.settings import provisional
@@ -63,7 +63,7 @@ class ToologHandler(logging.Handler):
         values = resolve(("handler",), rest, where="ToologHandler")
         captured = look_up(("capture",), capture, where="capture in ToologHandler")
         settings = {name: check(one.parameter, one.value, one.where) for name, one in captured.items()}
-        self._options = pipeline_options(values)
+        self._options = make_options(values)
         _refuse_clash(self._options)
         self._pipeline = Pipeline(self._options)
         super().__init__(number)  # not before: `logging` flushes at exit whatever it knows of

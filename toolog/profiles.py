@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.call import refresh_plans
-from toolog.configuration import check_options
 from toolog.errors import ConfigError, kind_of, unknown_key
 from toolog.handler import ToologHandler
 from toolog.instrumentation import capture_output, loglines, otel
 from toolog.instrumentation.threads import instrument_threads
 from toolog.levels import ROOT
+from toolog.pipeline_options import check_options
 from toolog.settings import capture
 from toolog.settings.checks import check, plain
 from toolog.settings.resolve import Found, apply_capture, look_up, reset_capture

@@ -32,7 +32,9 @@ def making(folder: Path, **usual: Any) -> Iterator[Make]:
         return log, handler
 
     counters.reset()
-    yield make
-    for log, handler in made:
-        log.handlers = []
-        handler.close()
+    try:
+        yield make
+    finally:
+        for log, handler in made:
+            log.handlers = []
+            handler.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import wait_until
+from tests.pipeline.handlers import making
 from tests.pipeline.programs import run
 from toolog import counters
 from toolog.all_pipelines import stats
@@ -102,8 +102,6 @@ def run_odd(directory: Path, names: list[str], number: int = 25) -> tuple[Odd, d
 
     Returns the sink and the figures.
     """
-    counters.reset()
-    before = accepted()
     sink = Odd()
     calls = [ODD_CALLS[name] for name in names]
 
@@ -119,14 +117,9 @@ def run_odd(directory: Path, names: list[str], number: int = 25) -> tuple[Odd, d
         return answer
 
     sink.answers = iter([keep(call) for call in calls])
-    handler = ToologHandler(
-        spool={"path": str(directory)}, sinks={"odd": sink}, durability="process", shutdown_timeout=0.5
-    )
-    log = logging.getLogger("accounts")
-    log.setLevel(1)
-    log.propagate = False
-    log.handlers = [handler]
-    try:
+    with making(directory.parent, durability="process", shutdown_timeout=0.5) as make:
+        before = accepted()
+        log, handler = make(sinks={"odd": sink})
         # Else `flush` ships on this thread, where an interruption is the application's.
         wait_until(lambda: _is_served(handler))
         for place in range(number):
@@ -134,9 +127,6 @@ def run_odd(directory: Path, names: list[str], number: int = 25) -> tuple[Odd, d
         assert handler.flush(30), stats()
         figures = stats()
         assert accepted() - before == number
-    finally:
-        log.handlers = []
-        handler.close()
     box = directory / "dead-letters" / "odd.jsonl"
     letters = [json.loads(line) for line in box.read_text().splitlines()] if box.exists() else []
     stored = {int(str(row["message"])) for row in sink.records}
@@ -183,24 +173,14 @@ def test_what_else_a_sink_breaks_in_loses_no_record(tmp_path: Path, where: str) 
         wait = staticmethod(broken)
 
     sink.__dict__[where] = Pace() if where == "pace" else broken
-    counters.reset()
-    handler = ToologHandler(
-        spool={"path": str(tmp_path / "spool")}, sinks={"odd": sink}, durability="process"
-    )
-    log = logging.getLogger("accounts")
-    log.setLevel(1)
-    log.propagate = False
-    log.handlers = [handler]
-    try:
+    with making(tmp_path, durability="process") as make:
+        log, handler = make(sinks={"odd": sink})
         for place in range(20):
             log.info("%d", place)
         assert handler.flush(20), stats()
         assert left == [0]
         assert {int(str(row["message"])) for row in sink.records} == set(range(20))
         assert stats()["stored"] == {"odd": 20}
-    finally:
-        log.handlers = []
-        handler.close()
 
 
 def test_a_sink_that_answers_no_answer_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -262,24 +242,14 @@ def test_an_answer_that_was_lost_costs_no_count(tmp_path: Path) -> None:
         raise SinkUnavailable("no answer")
 
     sink.answers = iter([commit_and_fail, lambda batch: Answer(again=len(batch))])
-    counters.reset()
-    handler = ToologHandler(
-        spool={"path": str(tmp_path / "spool")}, sinks={"odd": sink}, durability="process"
-    )
-    log = logging.getLogger("accounts")
-    log.setLevel(1)
-    log.propagate = False
-    log.handlers = [handler]
-    try:
+    with making(tmp_path, durability="process") as make:
+        log, handler = make(sinks={"odd": sink})
         for place in range(20):
             log.info("%d", place)
         assert handler.flush(20)
         assert {int(str(row["message"])) for row in sink.records} == set(range(20))
         assert stats()["stored"] == {"odd": 20}
         assert stats()["delivered_again"] >= 1
-    finally:
-        log.handlers = []
-        handler.close()
 
 
 def test_a_batch_that_comes_again_makes_no_second_letter(tmp_path: Path) -> None:
@@ -297,26 +267,13 @@ def test_a_batch_that_comes_again_makes_no_second_letter(tmp_path: Path) -> None
             return Answer(rejected, frozenset() if last else frozenset(ids.values()) - set(rejected))
 
         sink.answers = iter([answer] * 1000)
-        counters.reset()
-        handler = ToologHandler(
-            spool={"path": str(tmp_path / "spool")},
-            sinks={"odd": sink},
-            durability="process",
-            shutdown_timeout=0.1,
-        )
-        log = logging.getLogger("accounts")
-        log.setLevel(1)
-        log.propagate = False
-        log.handlers = [handler]
-        try:
+        with making(tmp_path, durability="process", shutdown_timeout=0.1) as make:
+            log, handler = make(sinks={"odd": sink})
             for place in range(6 if turn == 0 else 0):
                 log.info("%d", place)
             if turn == 0:
                 wait_until(lambda sink=sink: sink.calls >= 3)
             assert handler.flush(60 if last else 0.3) is last
-        finally:
-            log.handlers = []
-            handler.close()
         figures = stats()
         counted = figures["stored"].get("odd", 0) + figures["dead_letters"].get("odd", 0)
         assert counted == (6 if last else 0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from toolog.configuration import pipeline_options
 from toolog.errors import ConfigError
 from toolog.pipeline import Options
+from toolog.pipeline_options import make_options
 from toolog.profiles import handler_options
 from toolog.settings.files import read_config
 from toolog.settings.resolve import look_up, read_project
@@ -33,7 +33,7 @@ def read_options(directory: Path | None, file: Path | None) -> Options:
             f"{project[0]} names no sinks to ship to; name them there, in the file of --config, or in"
             " TOOLOG_SINKS, for example sinks = { store = { type = 'sqlite', path = 'calls.db' } }"
         )
-    options = pipeline_options(handler_options(project))
+    options = make_options(handler_options(project))
     if directory is not None:
         options = replace(options, directory=directory.absolute())
     return replace(options, ship="background", shutdown_timeout=min(options.shutdown_timeout, LONGEST_END))

@@ -15,22 +15,7 @@ from toolog.settings.resolve import resolve, with_sink_defaults
 from toolog.sinks import create, is_only_named
 
 
-def check_options(given: Mapping[str, Any]) -> None:
-    """Raise the ConfigError that ``ToologHandler(**given)`` would raise, without making one."""
-    values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
-    options = pipeline_options(values)
-    for name, table in options.sinks.items():
-        try:
-            create(name, table)
-        except NotInstalled:
-            if options.ship != "none":
-                raise
-        except ConfigError:
-            if options.ship != "none" or not is_only_named(name, table):
-                raise
-
-
-def pipeline_options(values: Mapping[str, Any]) -> Options:
+def make_options(values: Mapping[str, Any]) -> Options:
     """Return a pipeline's options from resolved values of the section ``handler``. Raises ConfigError."""
     sinks = {
         name: with_sink_defaults(given) if isinstance(given, Mapping) else given
@@ -58,6 +43,21 @@ def pipeline_options(values: Mapping[str, Any]) -> Options:
         purge_every=values["purge_every"],
         dead_letters_size=values["dead_letters.max_size"],
     )
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise the ConfigError that ``ToologHandler(**given)`` would raise, without making one."""
+    values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
+    options = make_options(values)
+    for name, table in options.sinks.items():
+        try:
+            create(name, table)
+        except NotInstalled:
+            if options.ship != "none":
+                raise
+        except ConfigError:
+            if options.ship != "none" or not is_only_named(name, table):
+                raise
 
 
 def _sanitizer(given: Any) -> Sanitizer | None:
