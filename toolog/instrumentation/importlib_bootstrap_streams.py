@@ -100,6 +100,9 @@ class Lazy:
         items, self._toolog_items = self._toolog_items, None  # what close returns is no item
         try:
             result = self._toolog_step(self._toolog_inner.close)
+        except BaseException as error:
+            step_out(error)
+            raise
         finally:
             self._toolog_items = items
         if self._toolog_over():
@@ -108,7 +111,11 @@ class Lazy:
 
     def throw(self, *args: Any) -> Any:
         """Raise an exception where the original stands."""
-        return self._toolog_step(self._toolog_inner.throw, *args)
+        try:
+            return self._toolog_step(self._toolog_inner.throw, *args)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def __del__(self) -> None:
         try:
@@ -169,7 +176,11 @@ class GeneratorProxy(Lazy):
 
     def send(self, value: Any) -> Any:
         """Give the original a value and run it to its next item."""
-        return self._toolog_step(self._toolog_inner.send, value)
+        try:
+            return self._toolog_step(self._toolog_inner.send, value)
+        except BaseException as error:
+            step_out(error)
+            raise
 
 
 class CoroutineProxy(Lazy):
@@ -241,7 +252,11 @@ class CoroutineProxy(Lazy):
 
     def send(self, value: Any) -> Any:
         """Give the original a value and run it to where it waits next."""
-        return self._toolog_step(self._toolog_inner.send, value)
+        try:
+            return self._toolog_step(self._toolog_inner.send, value)
+        except BaseException as error:
+            step_out(error)
+            raise
 
 
 class AwaitableGeneratorProxy(GeneratorProxy):
