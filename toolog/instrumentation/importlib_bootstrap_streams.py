@@ -187,13 +187,19 @@ class CoroutineProxy(Lazy):
     """A coroutine that a tool returned.
 
     It is its own awaiter: ``await`` and asyncio's Task run it through ``__next__``, without another object
-    between.
+    between. A coroutine cannot be iterated over, but what its ``__await__`` gives can be (``yield from
+    call().__await__()``): so the proxy becomes one of ``_toolog_awaited`` when it is awaited.
     """
 
     __slots__ = ()
 
     _toolog_type = CoroutineType
     _toolog_frame = "cr_frame"
+    _toolog_awaited: type
+
+    def __init_subclass__(cls) -> None:
+        if "__iter__" not in vars(cls):
+            cls._toolog_awaited = _awaited(cls)
 
     def _toolog_begin(self) -> Scope:
         call = self._toolog_call
@@ -215,6 +221,7 @@ class CoroutineProxy(Lazy):
             return inner.__await__()  # awaited a second time: the original says so
         if inner.cr_await is not None:
             raise RuntimeError("coroutine is being awaited already")
+        _become(self, self._toolog_awaited)
         return self
 
     def __next__(self) -> Any:
@@ -257,6 +264,17 @@ class CoroutineProxy(Lazy):
         except BaseException as error:
             step_out(error)
             raise
+
+
+_become = object.__dict__["__class__"].__set__
+
+
+def _awaited(cls: type[CoroutineProxy]) -> type:
+    """Return a type of proxies, of the same layout, that can be iterated over."""
+    return type("coroutine", (cls,), {"__slots__": (), "__iter__": lambda self: self})
+
+
+CoroutineProxy._toolog_awaited = _awaited(CoroutineProxy)
 
 
 class AwaitableGeneratorProxy(GeneratorProxy):

@@ -46,6 +46,7 @@ def _shape(value: Lazy, walk: Walk) -> Shape:
 
 
 # A proxy that is an argument of another tool is written as the original would be, and not looked into.
-for _cls in (GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy, CoroutineProxy):
+_coroutines = (CoroutineProxy, CoroutineProxy._toolog_awaited)
+for _cls in (GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy, *_coroutines):
     EXACT[id(_cls)] = (_cls, _shape)
 EXACT[id(Step)] = (Step, lambda value, walk: described("async_generator_asend"))
