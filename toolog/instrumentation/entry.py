@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import frameworks, imports
+from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.choice import Choice, Globs
 from toolog.instrumentation.discover import Found, Skipped, ToolClass
 from toolog.instrumentation.frameworks.install import (
@@ -43,7 +44,6 @@ from toolog.instrumentation.patch import (
     spot_at,
 )
 from toolog.instrumentation.room import give_back
-from toolog.instrumentation.stacks import repair_aliases
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, as_adapted, find_dotted, resolve, search
 

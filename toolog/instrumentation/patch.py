@@ -19,6 +19,7 @@ from typing import Any
 from toolog.arguments import Arguments, read_signature
 from toolog.call import Plan
 from toolog.instances import identify
+from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.discover import Tool, describe
 from toolog.instrumentation.importlib_bootstrap import Wrapper, make_wrapper
@@ -30,7 +31,7 @@ from toolog.instrumentation.importlib_bootstrap_gates import (
 )
 from toolog.instrumentation.kinds import class_vars, is_class, module_vars, mro
 from toolog.instrumentation.proxy import wrapper_in
-from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, repair_aliases, stack_at
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, stack_at
 from toolog.sanitize import default
 
 lock = threading.RLock()

@@ -15,6 +15,7 @@ from typing import Any
 
 from toolog.arguments import Arguments
 from toolog.instrumentation import imports
+from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.discover import Tool
 from toolog.instrumentation.frameworks import adapter_of, installed_version, is_loaded, is_older
@@ -25,7 +26,7 @@ from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.importlib_bootstrap_gates import Gate
 from toolog.instrumentation.kinds import class_vars, find_static, is_class, kind_of, module_vars, object_vars
 from toolog.instrumentation.patch import all_subclasses, lock, read_parameters
-from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, repair_aliases, stack_at
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, stack_at
 from toolog.instrumentation.subclasses import Hook, watch
 
 
