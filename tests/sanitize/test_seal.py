@@ -14,6 +14,7 @@ from tests.helpers import collecting, wrap
 from toolog.record import ToolRecord, record_from_log
 from toolog.sanitize import Sanitizer, default, warm
 from toolog.sanitize.seal import seal, seal_batch
+from toolog.settings import capture
 
 MAIL = "dana.invented" + "@" + "example.com"
 
@@ -35,6 +36,20 @@ def test_masks_are_counted_by_rule() -> None:
     assert MAIL not in json.dumps(document)
     assert sum(document["masked"].values()) == 4  # in the input and in the output
     toolog.validate(document)
+
+
+def test_what_was_cut_below_a_sensitive_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The notes of what was cut are valid and whole below a sensitive name, and a path that holds a secret is
+    masked itself."""
+    monkeypatch.setattr(capture, "max_items", 2)
+    [record] = records({"password": list(range(9)), f"to {MAIL}": list(range(8)), "tokens": [[1, 2, 3]]})
+    document = record.document()
+    toolog.validate(document)
+    assert document["truncated"]["output.password"] == {"size": 9, "unit": "items", "kept": 2}
+    assert MAIL not in json.dumps(document)
+    assert sorted(note["size"] for path, note in document["truncated"].items() if path.startswith("output")) == [
+        3, 8, 9,
+    ]  # fmt: skip
 
 
 def test_clean_records_say_nothing_of_masks() -> None:
