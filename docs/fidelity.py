@@ -3,13 +3,15 @@
     python -m tests.fidelity --json FILE
     python docs/fidelity.py FILE [FILE ...]
 
-Of a run that stands in several files the last one counts; a run that was not made has no row.
+Of a run that stands in several files the last one counts. A run that stands in none of them keeps its row, as
+long as the table of the packages has that version; one that was never made has no row.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +19,65 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "fidelity.md"
 BEGIN, END = "<!-- fidelity -->\n", "<!-- /fidelity -->"
 HEAD = "| package | Python | mode | tests | calls recorded | differ | by nature | unsteady |\n"
+RULE = "|---|---|---|---:|---:|---:|---:|---:|\n"
+_WRONG = " **wrong**"
+
+Key = tuple[str, str, str]
+"""Package with its version, Python, mode."""
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the runs as a Markdown table."""
-    last = {(row["package"].lower(), row["python"], row["mode"]): row for row in rows if "tests" in row}
-    lines = [HEAD, "|---|---|---|---:|---:|---:|---:|---:|\n"]
-    for _, row in sorted(last.items()):
-        differ = len(row["reports"])
-        cells = [f"{number:,}" for number in (row["tests"], row["calls"], differ)]
-        cells += [f"{row[name]:,}" for name in ("by nature", "unsteady")]
-        wrong = " **wrong**" if row["wrong"] else ""
-        lines.append(f"| {row['package']} | {row['python']} | {row['mode']}{wrong} | {' | '.join(cells)} |\n")
-    return "".join(lines)
+def packages() -> dict[str, dict[str, str]]:
+    """Return the packages with their versions, and of each the tests that differ by nature, with the
+    reason."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    from tests.fidelity.packages import PACKAGES
+
+    return {f"{one.name} {one.version}": one.by_nature for one in PACKAGES}
+
+
+def shown() -> dict[Key, str]:
+    """Return the rows that stand on the page."""
+    rows = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0].splitlines(keepends=True)
+    found = {}
+    for row in rows:
+        package, python, mode = ([cell.strip() for cell in row.split("|")[1:4]] + ["", "", ""])[:3]
+        if row not in (HEAD, RULE) and row.startswith("|"):
+            found[package, python, mode.removesuffix(_WRONG)] = row
+    return found
+
+
+def row(result: dict[str, Any]) -> str:
+    """Return one run as a row of the table."""
+    cells = [f"{number:,}" for number in (result["tests"], result["calls"], len(result["reports"]))]
+    cells += [f"{result[name]:,}" for name in ("by nature", "unsteady")]
+    wrong = _WRONG if result["wrong"] else ""
+    return f"| {result['package']} | {result['python']} | {result['mode']}{wrong} | {' | '.join(cells)} |\n"
+
+
+def table(rows: dict[Key, str]) -> str:
+    """Return the rows as a table, and below it the reasons for what differs by nature."""
+    known = packages()
+    lines = [HEAD, RULE]
+    lines += [rows[key] for key in sorted(rows, key=lambda key: (key[0].lower(), key)) if key[0] in known]
+    reasons = [f"- {package}, {text}\n" for package, held in known.items() for text in tell(held)]
+    return "".join([*lines, "\nBy nature:\n\n", *reasons])
+
+
+def tell(by_nature: dict[str, str]) -> Iterable[str]:
+    """Give each reason with the tests that it is the reason for."""
+    for reason in dict.fromkeys(by_nature.values()):
+        globs = [f"`{glob.rpartition('::')[2]}`" for glob, why in by_nature.items() if why == reason]
+        yield f"{', '.join(globs)}: {reason}."
 
 
 def main(files: list[str]) -> None:
     """Rewrite the block."""
-    rows = [row for file in files for row in json.loads(Path(file).read_text("utf-8"))]
+    rows = shown()
+    for file in files:
+        for result in json.loads(Path(file).read_text("utf-8")):
+            if "tests" in result:
+                rows[result["package"], result["python"], result["mode"]] = row(result)
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(before + BEGIN + table(rows) + END + rest.partition(END)[2], "utf-8")
 

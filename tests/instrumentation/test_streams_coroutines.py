@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections.abc
 import contextvars
 import gc
 import inspect
@@ -195,6 +196,31 @@ def test_driven_by_hand(records: Records) -> None:
     assert record["status"] == "execution_error"
     by_input = {child["input"]["number"]: child["parent_id"] for child in records.all("double")}
     assert by_input == {7: None, 0: record["span_id"]}
+
+
+class Handle:
+    """What is awaited by handing on what a tool's coroutine gives to be awaited."""
+
+    def __await__(self) -> Any:
+        value = yield from fetch(3).__await__()
+        return value
+
+
+async def test_awaited_by_delegation(records: Records) -> None:
+    """What ``__await__`` gives can be handed on by ``yield from`` and iterated over; the coroutine itself
+    cannot be iterated over."""
+    assert await Handle() == await fetch(3)
+    waiting = hang()
+    with pytest.raises(TypeError, match="'coroutine' object is not iterable"):
+        iter(waiting)
+    assert not isinstance(waiting, collections.abc.Iterable)
+    steps = iter(waiting.__await__())
+    assert isinstance(waiting, types.CoroutineType)
+    next(steps)
+    with pytest.raises(asyncio.CancelledError):
+        steps.throw(asyncio.CancelledError())
+    assert [record["status"] for record in records.all("fetch")] == ["success", "success"]
+    assert records.of("hang")["status"] == "cancelled"
 
 
 async def test_second_await(records: Records) -> None:

@@ -8,6 +8,7 @@ import copy
 import inspect
 import pickle
 import sys
+import traceback
 import types
 import weakref
 from collections.abc import AsyncIterator, Iterator
@@ -184,3 +185,84 @@ async def test_warnings_inside_name_the_tools_caller() -> None:
     with pytest.warns(DeprecationWarning, match="old") as caught:
         next(tool(old)())
     assert caught[0].filename == __file__
+
+
+def failing() -> Iterator[int]:
+    """Stand for a tool whose stream fails, however it is driven on."""
+    try:
+        yield 1
+    finally:
+        raise LookupError("failed")
+
+
+@types.coroutine
+def given_a_number() -> Iterator[int]:
+    """Wait for a number, as an event loop that sends results does."""
+    yield 1
+
+
+async def failing_late() -> None:
+    """Stand for an async tool that fails, however it is driven on."""
+    try:
+        await given_a_number()
+    finally:
+        raise LookupError("failed")
+
+
+async def failing_stream() -> AsyncIterator[int]:
+    """Stand for an async stream that fails, however it is driven on."""
+    try:
+        yield 1
+    finally:
+        raise LookupError("failed")
+
+
+async def _awaiting(value: Any) -> None:
+    await value
+
+
+def _frames(make: Any, drive: Any) -> list[str]:
+    stream = make()
+    first = stream.__anext__() if inspect.isasyncgen(stream) else stream
+    try:
+        first.send(None)
+    except StopIteration:
+        pass
+    with pytest.raises(LookupError) as caught:
+        drive(stream)
+    del stream
+    return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][1:]
+
+
+@pytest.mark.parametrize(
+    ("make", "drive"),
+    [
+        (failing, next),
+        (failing, list),
+        (failing, lambda value: value.send(2)),
+        (failing, lambda value: value.throw(ValueError())),
+        (failing, lambda value: value.close()),
+        (failing_late, lambda value: value.send(None)),
+        (failing_late, lambda value: value.send(2)),
+        (failing_late, lambda value: value.throw(ValueError())),
+        (failing_late, lambda value: value.close()),
+        *[
+            (failing_stream, lambda value, drive=drive, step=step: drive(step(value)))
+            for step in (
+                lambda value: value.__anext__(),
+                lambda value: value.asend(2),
+                lambda value: value.athrow(ValueError()),
+                lambda value: value.aclose(),
+            )
+            for drive in (
+                lambda step: step.send(None),
+                lambda step: next(step.__await__()),
+                lambda step: step.throw(ValueError()),
+                lambda step: _awaiting(step).send(None),
+            )
+        ],
+    ],
+)
+def test_no_frame_of_ours_is_in_a_traceback(make: Any, drive: Any) -> None:
+    """A stream that fails does so with the traceback of the original, however it is driven."""
+    assert _frames(tool(make), drive) == _frames(make, drive)

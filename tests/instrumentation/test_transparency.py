@@ -339,6 +339,64 @@ def test_lists_and_dicts_of_modules_hold_the_tools(seen: Collector, weather: Mod
     assert before.differences() == []
 
 
+@pytest.fixture
+def planners(tmp_path: Path, weather: ModuleType) -> Iterator[ModuleType]:
+    """Return a module that has functions of another one as defaults of its own."""
+    files = {
+        "__init__.py": f"""
+            from {weather.__name__} import forecast, fail
+
+            def plan(city, days=3, /, source=forecast, *, other=fail, last=None):
+                return source(city, days)
+
+            class Planner:
+                def __init__(self, source=forecast, *, other=fail):
+                    self.source, self.other = source, other
+
+                @classmethod
+                def build(cls, source=forecast):
+                    return cls(source)
+
+                @staticmethod
+                def ask(city, source=forecast):
+                    return source(city)
+            """
+    }
+    with package(tmp_path, "planners", files) as found:
+        yield found
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_defaults_of_parameters_are_the_tools(
+    seen: Collector, weather: ModuleType, planners: ModuleType, both: bool
+) -> None:
+    """A tool that is a parameter's default is what its module holds, is recorded, and can be pickled with
+    what keeps it; also where the function or method that has the default is a tool itself."""
+
+    def defaults() -> list[Any]:
+        cls = planners.Planner
+        functions = (planners.plan, cls.__init__, cls.build, cls.ask)
+        parameters = [
+            one for function in functions for one in inspect.signature(function).parameters.values()
+        ]
+        return [one.default for one in parameters if callable(one.default) and one.default is not one.empty]
+
+    plain = defaults()
+    assert [one.__name__ for one in plain] == ["forecast", "fail", "forecast", "fail", "forecast", "forecast"]
+    made = instrument([weather.forecast, weather.fail, *([planners] if both else [])])
+    assert all(one is getattr(weather, one.__name__) for one in defaults())
+    again = pickle.loads(pickle.dumps([planners.Planner(), planners.Planner.build()]))
+    seen.records.clear()
+    for planner in again:
+        assert planner.other is weather.fail
+        planner.source("Bern")
+    planners.plan("Rome")
+    planners.Planner.ask("Oslo")
+    assert names(seen).count("forecast") == 4
+    made.undo()
+    assert all(one is two for one, two in zip(defaults(), plain, strict=True))
+
+
 def test_schemas_of_pydantic_and_fastapi_are_the_same(seen: Collector, weather: ModuleType) -> None:
     """A wrapped function or method as an endpoint gives the same OpenAPI document, is called with validated
     arguments, and each request is one record."""

@@ -15,6 +15,7 @@ from toolog.events import record_from_log
 from toolog.record import ToolRecord
 from toolog.sanitize import Sanitizer, default, warm
 from toolog.sanitize.seal import seal, seal_batch
+from toolog.settings import capture
 
 MAIL = "dana.invented" + "@" + "example.com"
 
@@ -36,6 +37,19 @@ def test_masks_are_counted_by_rule() -> None:
     assert MAIL not in json.dumps(document)
     assert sum(document["masked"].values()) == 4  # in the input and in the output
     toolog.validate(document)
+
+
+def test_what_was_cut_below_a_sensitive_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The notes of what was cut are valid and whole below a sensitive name, and a path that holds a secret is
+    masked itself."""
+    monkeypatch.setattr(capture, "max_items", 2)
+    [record] = records({"password": list(range(9)), f"to {MAIL}": list(range(8)), "tokens": [[1, 2, 3]]})
+    document = record.document()
+    toolog.validate(document)
+    assert document["truncated"]["output.password"] == {"size": 9, "unit": "items", "kept": 2}
+    assert MAIL not in json.dumps(document)
+    sizes = [note["size"] for path, note in document["truncated"].items() if path.startswith("output")]
+    assert sorted(sizes) == [3, 8, 9]
 
 
 def test_clean_records_say_nothing_of_masks() -> None:

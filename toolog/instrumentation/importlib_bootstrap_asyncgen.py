@@ -13,6 +13,7 @@ from typing import Any
 
 from toolog.call import Call
 from toolog.context import current, pop, push
+from toolog.instrumentation.endings import step_out
 from toolog.instrumentation.importlib_bootstrap_streams import Lazy
 from toolog.instrumentation.stream_record import Items, end
 
@@ -80,19 +81,35 @@ class Step:
         return self
 
     def __next__(self) -> Any:
-        return self._run(self._inner.send, None)
+        try:
+            return self._run(self._inner.send, None)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def send(self, value: Any) -> Any:
         """Give the original a value and run it to where it waits next."""
-        return self._run(self._inner.send, value)
+        try:
+            return self._run(self._inner.send, value)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def throw(self, *args: Any) -> Any:
         """Raise an exception where the original waits."""
-        return self._run(self._inner.throw, *args)
+        try:
+            return self._run(self._inner.throw, *args)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def close(self) -> Any:
         """Give up this step."""
-        return self._run(self._inner.close)
+        try:
+            return self._run(self._inner.close)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def _run(self, step: Any, *args: Any) -> Any:
         stream = self._stream
@@ -108,6 +125,7 @@ class Step:
             raise
         except BaseException as error:
             stream._toolog_raised(error)
+            step_out(error)
             raise
         finally:
             stream._toolog_scope = current.get() or call

@@ -101,6 +101,9 @@ class Lazy:
         items, self._toolog_items = self._toolog_items, None  # what close returns is no item
         try:
             result = self._toolog_step(self._toolog_inner.close)
+        except BaseException as error:
+            step_out(error)
+            raise
         finally:
             self._toolog_items = items
         if self._toolog_over():
@@ -109,7 +112,11 @@ class Lazy:
 
     def throw(self, *args: Any) -> Any:
         """Raise an exception where the original stands."""
-        return self._toolog_step(self._toolog_inner.throw, *args)
+        try:
+            return self._toolog_step(self._toolog_inner.throw, *args)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     # What the finalizer calls: when modules are torn down their names are None, and that would be told.
     _toolog_last = (end, push, pop, contain)
@@ -174,20 +181,30 @@ class GeneratorProxy(Lazy):
 
     def send(self, value: Any) -> Any:
         """Give the original a value and run it to its next item."""
-        return self._toolog_step(self._toolog_inner.send, value)
+        try:
+            return self._toolog_step(self._toolog_inner.send, value)
+        except BaseException as error:
+            step_out(error)
+            raise
 
 
 class CoroutineProxy(Lazy):
     """A coroutine that a tool returned.
 
     It is its own awaiter: ``await`` and asyncio's Task run it through ``__next__``, without another object
-    between.
+    between. A coroutine cannot be iterated over, but what its ``__await__`` gives can be (``yield from
+    call().__await__()``): so the proxy becomes one of ``_toolog_awaited`` when it is awaited.
     """
 
     __slots__ = ()
 
     _toolog_type = CoroutineType
     _toolog_frame = "cr_frame"
+    _toolog_awaited: type
+
+    def __init_subclass__(cls) -> None:
+        if "__iter__" not in vars(cls):
+            cls._toolog_awaited = _awaited(cls)
 
     def _toolog_begin(self) -> Scope:
         call = self._toolog_call
@@ -209,6 +226,7 @@ class CoroutineProxy(Lazy):
             return inner.__await__()  # awaited a second time: the original says so
         if inner.cr_await is not None:
             raise RuntimeError("coroutine is being awaited already")
+        _become(self, self._toolog_awaited)
         return self
 
     def __next__(self) -> Any:
@@ -246,7 +264,22 @@ class CoroutineProxy(Lazy):
 
     def send(self, value: Any) -> Any:
         """Give the original a value and run it to where it waits next."""
-        return self._toolog_step(self._toolog_inner.send, value)
+        try:
+            return self._toolog_step(self._toolog_inner.send, value)
+        except BaseException as error:
+            step_out(error)
+            raise
+
+
+_become = object.__dict__["__class__"].__set__
+
+
+def _awaited(cls: type[CoroutineProxy]) -> type:
+    """Return a type of proxies, of the same layout, that can be iterated over."""
+    return type("coroutine", (cls,), {"__slots__": (), "__iter__": lambda self: self})
+
+
+CoroutineProxy._toolog_awaited = _awaited(CoroutineProxy)
 
 
 class AwaitableGeneratorProxy(GeneratorProxy):

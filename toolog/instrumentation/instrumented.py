@@ -11,6 +11,7 @@ from typing import Any
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import imports
+from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Skipped, ToolClass
 from toolog.instrumentation.frameworks.claims import Claim, gates_of, names_of, sort_by_adapter
@@ -23,7 +24,6 @@ from toolog.instrumentation.overrides import chainable, link_line, link_override
 from toolog.instrumentation.patch import grant, grant_constructor, lock, release
 from toolog.instrumentation.room import give_back
 from toolog.instrumentation.spots import Spot
-from toolog.instrumentation.stacks import repair_aliases
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, find_dotted, resolve, search
 

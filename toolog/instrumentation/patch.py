@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from toolog.arguments import Arguments, read_signature
+from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
@@ -19,7 +20,7 @@ from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import wrapper_in
 from toolog.instrumentation.spots import Grant, Spot, spot_at
-from toolog.instrumentation.stacks import ABSENT, namespace, original_of, repair_aliases
+from toolog.instrumentation.stacks import ABSENT, namespace, original_of
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""

@@ -9,8 +9,7 @@ setattr.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -163,58 +162,3 @@ def original_of(value: Any) -> Any:
         value = one.raw
         one = standing_in(value)
     return value
-
-
-def repair_aliases(standings: Iterable[Standing]) -> list[str]:
-    """Make every module that holds a function by ``from x import f`` hold what stands at its home now.
-
-    The same for the lists and dicts of modules (``TOOLS = [search, pay]``): a function that its own name no
-    longer stands for would be called past us, and could not be pickled. Serves both ways: originals become
-    wrappers, and wrappers that came off become originals. One pass over the namespaces of the loaded
-    modules, by identity. Returns the repaired names.
-    """
-    wanted: dict[int, Any] = {}
-    keep: list[Any] = []  # so that no id is used again meanwhile
-    for standing in standings:
-        if not isinstance(standing.holder, ModuleType):
-            continue
-        stack = stack_at(standing.holder, standing.attribute)
-        if stack:
-            now = stack[0].placed
-        else:
-            now = standing.placed if standing.in_force else standing.raw
-        for one in (standing, *stack):
-            for stale in (one.raw, *one.placings):
-                if stale is not now:
-                    wanted[id(stale)] = now
-                    keep.append(stale)
-    if not wanted:
-        return []
-    repaired = []
-    looked_at: set[int] = set()
-    loaded: list[Any] = list(sys.modules.values())  # anything may stand there
-    for module in loaded:
-        if not isinstance(module, ModuleType):
-            continue
-        names = module_vars(module)
-        for key, value in list(names.items()):
-            if id(value) in wanted:
-                names[key] = wanted[id(value)]
-                repaired.append(f"{names.get('__name__')}.{key}")
-            elif (type(value) is dict or type(value) is list) and id(value) not in looked_at:
-                looked_at.add(id(value))
-                if value is not names and len(value) <= _MOST_ENTRIES:
-                    repaired += [f"{names.get('__name__')}.{key}[{at!r}]" for at in _repair(value, wanted)]
-    return repaired
-
-
-_MOST_ENTRIES = 10_000  # of a list or dict of a module that is looked through
-
-
-def _repair(container: dict[Any, Any] | list[Any], wanted: dict[int, Any]) -> list[Any]:
-    """Put what is wanted in place of stale values; none of the container's entries is compared or called."""
-    entries = container.items() if type(container) is dict else enumerate(container)
-    stale = [(key, wanted[id(value)]) for key, value in list(entries) if id(value) in wanted]
-    for key, value in stale:
-        container[key] = value
-    return [key for key, _ in stale]

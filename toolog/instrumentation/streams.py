@@ -55,9 +55,8 @@ def _shape(value: Lazy, walk: Walk) -> Shape:
 
 
 # A proxy that is an argument of another tool is written as the original would be, and not looked into.
-for _cls in (
-    GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy, CoroutineProxy, ManagerProxy,
-    AsyncManagerProxy,
-):  # fmt: skip
+_coroutines = (CoroutineProxy, CoroutineProxy._toolog_awaited)
+_generators = (GeneratorProxy, AwaitableGeneratorProxy, AsyncGeneratorProxy)
+for _cls in (*_coroutines, *_generators, ManagerProxy, AsyncManagerProxy):
     EXACT[id(_cls)] = (_cls, _shape)
 EXACT[id(Step)] = (Step, lambda value, walk: described("async_generator_asend"))

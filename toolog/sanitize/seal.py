@@ -124,7 +124,10 @@ def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> byte
     changed = False
     for key, value in content.items():
         try:
-            clean, counts = rules.sanitize_at(value, key, tool)
+            if key == "truncated":
+                clean, counts = _clean_paths(value, rules, tool)
+            else:
+                clean, counts = rules.sanitize_at(value, key, tool)
         except Exception as error:
             contain("sanitize", error)
             clean, counts = FAILED, {"redaction_failed": 1}
@@ -139,6 +142,19 @@ def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> byte
     if not changed:
         return record.assemble(tail, count)
     return record.assemble(b"".join(parts), count, masked)
+
+
+def _clean_paths(notes: dict[str, Any], rules: Sanitizer, tool: str | None) -> tuple[Any, dict[str, int]]:
+    """Sanitize the paths of what was cut. What is noted for each is our own, and says nothing of a value:
+    ``output.password[0]`` is no reason to hide how long that was."""
+    clean: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    for path, note in notes.items():
+        shown, found = rules.sanitize_at(path, "truncated", tool)
+        clean[str(shown)] = note
+        for rule, number in found.items():
+            counts[rule] = counts.get(rule, 0) + number
+    return (clean if counts else notes), counts
 
 
 def _withhold(record: ToolRecord) -> bytes:

@@ -273,7 +273,11 @@ class InsideProxy(CoroutineProxy):
 
     def close(self) -> Any:
         """Close the original."""
-        return self._toolog_step(self._toolog_inner.close)
+        try:
+            return self._toolog_step(self._toolog_inner.close)
+        except BaseException as error:
+            step_out(error)
+            raise
 
     def __del__(self) -> None:
         """Let the original tell that it was never awaited."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from toolog.arguments import Arguments
 from toolog.instrumentation import imports
+from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.frameworks import installed_version, is_loaded, is_older
 from toolog.instrumentation.frameworks.claims import Claim
@@ -30,7 +31,7 @@ from toolog.instrumentation.kinds import (
 )
 from toolog.instrumentation.patch import lock
 from toolog.instrumentation.plans import read_parameters
-from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, repair_aliases, stack_at
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, stack_at
 from toolog.instrumentation.subclasses import Hook, watch
 
 
