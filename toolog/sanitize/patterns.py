@@ -174,7 +174,8 @@ def _start(words: Iterable[str]) -> str:
     return f"(?:{_left('A-Za-z')}(?i:{'|'.join(words)})|{humps})"
 
 
-def _no_suffixes(words: Iterable[str]) -> list[str]:
+def not_ending_in_others(words: Iterable[str]) -> list[str]:
+    """Answer the words that do not end with another one of them."""
     known = set(words)
     return [word for word in known if not any(word[at:] in known for at in range(1, len(word)))]
 
@@ -226,17 +227,14 @@ def names_in_bytes(
     """Match sensitive names with what can follow them; the first three are of Latin words, of codes and of
     words of other scripts."""
     latin = [word for word in strong if word.isascii()]
-    mixed = [word for word in strong if not word.isascii() and any("a" <= char <= "z" for char in word)]
-    foreign = least_of(word for word in [*strong, *shaped] if not word.isascii() and word not in mixed)
-    groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(word_of, mixed)]
-    groups += _pair_groups(pairs)
+    foreign = least_of(word for word in [*strong, *shaped] if is_foreign(word))
     codes = [_start(word for word in latin if strong[word] == "code")]
     codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
     last = _start(word for word in shaped if word.isascii())
     more = r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})"
     others = "(?:" + "|".join(sorted(set(map(beginning, foreign)))) + ")"
     return [
-        "(?:" + "|".join(groups) + ")" + _RIGHT,
+        "(?:" + "|".join(latin_names(strong, pairs, shaped)) + ")",
         "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
@@ -244,6 +242,26 @@ def names_in_bytes(
         + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
         EMPTY_KEY,
     ]
+
+
+def latin_names(
+    strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]
+) -> list[str]:
+    """Match sensitive names in Latin letters with what can follow them: of one word, of two, and those of one
+    or two that have marks."""
+    marked = [word_of(word) for word in strong if not word.isascii() and not is_foreign(word)]
+    plain = [pair for pair in pairs if "".join(pair).isascii()]
+    groups = [
+        [
+            _start(word for word in strong if word.isascii()),
+            f"(?i:{'|'.join(not_ending_in_others(SUFFIXES))})",
+        ],
+        _pair_groups(plain),
+        [*marked, *_pair_groups(pair for pair in pairs if not "".join(pair).isascii())],
+    ]
+    one, two, marks = ["(?:" + "|".join(group) + ")" + _RIGHT for group in groups]
+    others = [word_of(word) for word in shaped if not word.isascii() and not is_foreign(word)]
+    return [one, two, f"{marks}|(?:{'|'.join(others)}){AFTER}"]
 
 
 def loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
@@ -284,7 +302,7 @@ def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
     return (
         r"-[A-Za-z0-9_\-]*(?i:"
-        + "|".join([*_no_suffixes(words), *both])
+        + "|".join([*not_ending_in_others(words), *both])
         + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
     )
 

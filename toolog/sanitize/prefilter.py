@@ -32,9 +32,11 @@ from toolog.sanitize.patterns import (
     ending,
     flag_words,
     is_foreign,
+    latin_names,
     least_of,
     loose,
     names_in_bytes,
+    not_ending_in_others,
     pair_ends,
     rare_pairs,
     short_keys,
@@ -46,6 +48,8 @@ _MEMORY = 64 << 20
 _LITTLE = 16 << 20
 _MOST_MEMORY = 1 << 30
 #: What every scan is tried with before it is used: bytes that stand in no text.
+#: What stands in all text that is not ASCII, as it is or escaped; and in many a binary number.
+_BEYOND_ASCII = r"[\xc2-\xf4][\x80-\xbf]|\\u[0-9a-fA-F]|%[0-9a-fA-F]"
 _PROBE, _PROBE_BYTES = r"\xff\x00\xfe\x01\xff", b"\xff\x00\xfe\x01\xff"
 
 
@@ -68,11 +72,11 @@ class Prefilter:
         families = {"named": named, **VALUES, "hidden": HIDDEN}
         self._compile(families, [PROGRAM_NAMES, begin], [PROGRAM_LINES, whole])
         self._staged = _Staged(
-            _Hints([*strong, *shaped, *SUFFIXES], pairs),
+            _Hints(strong, [*shaped, *SUFFIXES], pairs),
             DIGITS,
-            [p for name, some in families.items() if name not in ("named", *DIGIT_FAMILIES) for p in some],
-            named,
-            ([PROGRAM_NAMES, begin], [PROGRAM_LINES, whole]),
+            [p for name, some in VALUES.items() if name not in DIGIT_FAMILIES for p in some],
+            [*latin_names(strong, pairs, shaped), *named[1:]],
+            ((PROGRAM_NAMES, PROGRAM_LINES), (begin, whole)),
         )
 
     @classmethod
@@ -114,65 +118,96 @@ class Prefilter:
 class _Hints:
     """Expressions that are seen wherever a name of the vocabulary, or what else `named` finds, may stand.
 
-    They are weaker than those of `named`, and have few states: a word counts wherever it stands, of two words
-    only signs, digits and the letters of an escape may stand between.
+    They are weaker than those of `named`, and have few states: what stands left of a word does not matter, of
+    two words only signs, digits and the letters of an escape may stand between. No name goes on in small
+    letters behind a sensitive word. ``marked`` and ``foreign`` are seen in text beyond ASCII only: words with
+    marks, and those of other alphabets.
     """
 
-    def __init__(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        least = least_of(words)
+    def __init__(
+        self, strong: Mapping[str, str], more: Iterable[str], pairs: Iterable[tuple[str, str]]
+    ) -> None:
+        least = least_of([*strong, *more])
         foreign = [word for word in least if is_foreign(word)]
         mixed = [word for word in least if not word.isascii() and not is_foreign(word)]
-        columns = f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"
-        self.latin = ["(?i:" + "|".join(word for word in least if word.isascii()) + ")", EMPTY_KEY, columns]
-        self.latin += [*NAMED_FIXED, PROGRAM_NAMES]
-        pairs, alone = rare_pairs(pairs)
-        self.pairs = sorted({*map(word_of, mixed), *map(beginning, alone)})
-        self.pairs += [
-            f"(?:{'|'.join(sorted(set(map(ending, firsts))))})[^G-Zg-z]*{beginning(second)}"
-            for second, firsts in pair_ends(pairs).items()
+        codes = [word for word in strong if word.isascii() and strong[word] == "code"]
+        words = [word for word in [*strong, *more] if word.isascii() and word not in codes]
+        latin = sorted(not_ending_in_others(words))
+        # A small number behind the name of a code may look like a letter; the next name's length comes then.
+        self.latin = [
+            f"(?i:{'|'.join(latin)})(?:[^a-z]|$)",
+            f"(?i:{'|'.join(codes)})(?:[^a-z]|$|[d-z](?:[\\x80-\\xff]|$))",
+            EMPTY_KEY,
+            *NAMED_FIXED,
         ]
+        self.columns = [f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"]
+        pairs, alone = rare_pairs(pairs)
+        self.pairs = _bridged(pair for pair in pairs if "".join(pair).isascii())
+        self.marked = sorted({*map(word_of, mixed), *map(beginning, alone)})
+        self.marked += _bridged(pair for pair in pairs if not "".join(pair).isascii())
         # The first two characters of such a word are rare enough to ask no more.
         self.foreign = [word_of(start) for start in sorted({word[:2] for word in foreign})]
+
+
+def _bridged(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [
+        f"(?:{'|'.join(sorted(set(map(ending, firsts))))})[^G-Zg-z]*{beginning(second)}"
+        for second, firsts in pair_ends(pairs).items()
+    ]
 
 
 class _Staged:
     """The scan in parts, for records that were never seen before.
 
     An automaton that looks for everything at once multiplies its states (a word half read, and a number half
-    read), and makes those that it has not met yet as it goes: 160 us for a fresh record of 200 bytes, 20
-    after 30,000 of them. So four small ones look for hints of a name, for numbers and for all the rest; only
-    where a hint is seen, names are looked for as `scan` does. That is 5 to 15 us. The answer is always that
-    of `scan`.
+    read), and makes those that it has not met yet as it goes: hundreds of microseconds for a fresh record of
+    200 bytes. So small ones look for numbers, for other values and for hints of a name, and three more where
+    anything beyond ASCII may stand; what has to do with that multiplies the states of all others most. Only
+    where a hint is seen, names are looked for as `scan` does. The answer is always that of `scan`.
     """
 
     def __init__(
         self,
         hints: _Hints,
         digits: list[str],
-        rest: list[str],
+        values: list[str],
         named: list[str],
-        far: tuple[list[str], list[str]],
+        far: tuple[tuple[str, str], tuple[str, str]],
     ) -> None:
-        begins, wholes = far
-        latin, codes, foreign, *others = named
-        self._latin = _set([hints.latin], _LITTLE)
-        self._pairs = _set([hints.pairs], _LITTLE)
-        self._digits = _set([digits, hints.foreign], _LITTLE)
-        self._rest = _set([rest], _LITTLE)
-        self._named = (
-            _set([[latin]], _LITTLE),
-            _set([[foreign]], _LITTLE),
-            _with_far(_set([[codes, *others], begins], _LITTLE), 1, wholes),
+        words, two_words, marked, codes, foreign, *others = named
+        self._digits = _set([digits, [_BEYOND_ASCII]], _LITTLE)
+        self._values = _set([values], _LITTLE)
+        self._hidden = _set([HIDDEN], _LITTLE)
+        # The hints, each with what is asked when they are seen.
+        self._latin = _set([hints.latin, [far[0][0]], hints.columns], _LITTLE)
+        self._words = _set([[words]], _LITTLE)
+        self._pairs = _set([hints.pairs], _LITTLE), _set([[two_words]], _LITTLE)
+        self._foreign = _set([hints.foreign], _LITTLE), _set([[foreign]], _LITTLE)
+        self._marked = _set([hints.marked], _LITTLE), _set([[marked]], _LITTLE)
+        self._others = _set([[codes]], _LITTLE), _set([others], _LITTLE)
+        self._programs, self._described = (
+            _with_far(_set([[_PROBE], [begin]], _LITTLE), 1, [whole]) for begin, whole in far
         )
 
     def flags(self, data: bytes) -> bool:
         """Tell whether the scan would see anything."""
         seen = self._digits(data)
-        if (seen and 0 in seen) or self._rest(data):
+        if (seen and 0 in seen) or self._values(data) or (seen and self._hidden(data)):
             return True
-        if not seen and not self._latin(data) and not self._pairs(data):
-            return False
-        return any(part(data) for part in self._named)
+        hints = self._latin(data)
+        named = bool(hints) and 0 in hints
+        if named and self._words(data):
+            return True
+        for hint, names in (self._pairs, self._foreign, self._marked) if seen else (self._pairs,):
+            if hint(data):
+                if names(data):
+                    return True
+                named = True
+        if named and any(other(data) for other in self._others):
+            return True
+        if (named or (hints and 2 in hints)) and self._described(data):
+            return True
+        return bool(hints and 1 in hints and self._programs(data))
 
 
 def _set(groups: Iterable[Iterable[str]], memory: int = _MEMORY) -> Callable[[bytes], list[int]]:
