@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import subprocess
 import sys
@@ -95,6 +96,16 @@ def test_what_toolog_calls_of_a_library_is_no_tool_call(
     assert [name for name in tools if name not in ("Shop", "Shop.sell", "later")] == []
     assert tools.count("Shop") == 1
     assert found[module]["asked"]
+
+
+def test_what_a_library_calls_itself_is_no_record_either() -> None:
+    """A comparison that asks a mapping's own items is the library's doing, as in any other package."""
+    one, two = collections.UserDict(x=1), collections.UserDict(x=1)
+    with toolog.instrument(collections), capture(level="INFO") as records:
+        assert one == two
+        one.get("x")
+    called = [record["tool_name"] for record in records if record["event"] != "tool_instance"]
+    assert called == ["Mapping.get"]
 
 
 @pytest.mark.parametrize("name", [[], None, 5])

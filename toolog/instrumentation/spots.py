@@ -54,19 +54,24 @@ class Spot(Standing):
         opened = [grant for grant in self.grants if grant.tool.gate is None]
         if opened:
             best = max(opened, key=lambda grant: grant.rank)
-            wrapper = make_wrapper(best.plan)
+            wrapper = self._for_others(make_wrapper(best.plan))
             if best.tool.homes:
-                return self._for_others(make_outermost(wrapper, best.tool.homes))
+                return make_outermost(wrapper, best.tool.homes)
         else:
             ranked = sorted(self.grants, key=lambda grant: -grant.rank)
-            wrapper = make_gate(
-                [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
+            wrapper = self._for_others(
+                make_gate(
+                    [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
+                )
             )
         plans = [spot.plans for spot in self.overriding]
-        return self._for_others(make_super_gate(wrapper, identify, plans) if plans else wrapper)
+        return make_super_gate(wrapper, identify, plans) if plans else wrapper
 
     def _for_others(self, wrapper: Wrapper) -> Wrapper:
-        """Leave our own calls out, of a library that toolog itself uses."""
+        """Leave our own calls out, of a library that toolog itself uses.
+
+        Below the other gates, of which one looks at its caller's frame.
+        """
         used = any(grant.plan.package in OWN_LIBRARIES for grant in self.grants)
         return make_not_ours(wrapper) if used else wrapper
 
