@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -108,9 +109,15 @@ def ledger(folder: Path, name: str = "ledger") -> list[int]:
 
 
 def documents(folder: Path, name: str = "out.jsonl") -> list[dict[str, object]]:
-    """Return the record documents in the sink's file."""
+    """Return the record documents in the sink's file; a line that is being written just now is waited for."""
     file = folder / name
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+    if not file.exists():
+        return []
+    for _ in range(500):
+        if (content := file.read_bytes()).endswith(b"\n") or not content:
+            break
+        time.sleep(0.01)
+    return [json.loads(line) for line in content.decode().splitlines()]
 
 
 def arrived(folder: Path, name: str = "out.jsonl") -> Counter[int]:

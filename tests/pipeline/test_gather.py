@@ -176,6 +176,27 @@ def test_what_is_passed_over_in_memory_is_let_go_with_the_batch_before_it() -> N
     assert [frame.payload for frame in reader.read()] == [b"wanted"]
 
 
+def test_what_comes_while_a_reader_looks_is_read_next() -> None:
+    """A record that is held in the middle of a reader's look is neither passed over nor let go."""
+    held = Held()
+    coming = [b"second", b"third"]
+
+    def keep(level: int) -> bool:
+        if coming:
+            held.append(0, 20, 1, coming.pop(0))
+        return True
+
+    reader = HeldReader(held, keep)
+    held.append(0, 20, 1, b"first")
+    found = []
+    for _ in range(3):
+        frames = reader.read()
+        found += [frame.payload for frame in frames]
+        reader.ack(frames[-1])
+    assert found == [b"first", b"second", b"third"]
+    assert held.is_empty()
+
+
 def test_a_plan_is_saved_before_it_is_carried_out(make: Make, tmp_path: Path) -> None:
     """Before each write the state that the plan left stands in the cursor on disk."""
     sink = Planning()

@@ -122,12 +122,14 @@ class Held:
                     places.appendleft(place)
                     break
 
-    def between(self, start: int) -> list[Frame]:
-        """Return the records from a place on; the caller holds the lock."""
-        end = self._end
+    def between(self, start: int, end: int) -> list[Frame]:
+        """Return the records from one place up to another; the caller holds the lock. (Others may come
+        meanwhile, behind that.)
+        """
         if end - start > 2 * len(self.frames):
             return sorted(
-                (f for p, f in list(self.frames.items()) if p >= start), key=lambda frame: frame.offset
+                (frame for place, frame in list(self.frames.items()) if start <= place < end),
+                key=lambda frame: frame.offset,
             )
         return [frame for place in range(start, end) if (frame := self.frames.get(place)) is not None]
 
@@ -173,7 +175,8 @@ class HeldReader:
             return []
         with self._held.lock:
             frames: list[Frame] = []
-            for frame in self._held.between(self.at):
+            end = self._held.end
+            for frame in self._held.between(self.at, end):
                 if len(frames) >= max_records or max_bytes <= 0:
                     break
                 self.at = frame.end
@@ -182,7 +185,7 @@ class HeldReader:
                     self._wanted = frame.end
                     max_bytes -= len(frame.payload)
             else:
-                self.at = self._held.end
+                self.at = end  # and not what came meanwhile
             self._pass_over()
         return frames
 
@@ -213,4 +216,5 @@ class HeldReader:
     def pending(self) -> int:
         """Return how many records the sink has not acknowledged."""
         with self._held.lock:
-            return sum([self._keep(frame.levelno) for frame in self._held.between(self.acked)])
+            frames = self._held.between(self.acked, self._held.end)
+            return sum([self._keep(frame.levelno) for frame in frames])
