@@ -3,8 +3,8 @@
     python -m tests.faults --json FILE
     python docs/faults.py FILE [FILE ...]
 
-Of a row that stands in several files the last one counts; a row that stands in none is said to be not
-measured.
+Of a row that stands in several files the last one counts; one that stands in none keeps what the page says,
+or is said to be not measured. A row that was wrong is left out and named: it is to be understood first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS = {
 
 def outline(name: str) -> str:
     """Return a row's name without how often it is done."""
-    return re.sub(r",? [\d,.]+ (times|min)$", "", name)
+    return re.sub(r", [\d,.]+ (times|min)$", "", name)
 
 
 def all_rows() -> list[str]:
@@ -43,25 +43,35 @@ def all_rows() -> list[str]:
 
 def table(measured: list[dict[str, Any]]) -> str:
     """Return all rows as a Markdown table."""
-    found = {outline(row["row"]): row for row in measured}
+    found = {outline(row["row"]): row for row in measured if not row["wrong"]}
+    kept = {outline(line.split("|")[1].strip()): line for line in lines_shown()}
     lines = ["| fault | " + " | ".join(COLUMNS.values()) + " | |", "|---|" + "---:|" * len(COLUMNS) + "---|"]
     for name in all_rows():
-        row = found.get(outline(name), {"row": name, "notes": "not measured yet", "wrong": []})
+        if outline(name) not in found and outline(name) in kept:
+            lines.append(kept[outline(name)])
+            continue
+        row = found.get(outline(name), {"row": name, "notes": "not measured yet"})
         cells = [f"{row[column]:,.0f}" if column in row else "" for column in COLUMNS]
-        notes = "; ".join(filter(None, [row.get("notes", ""), "**wrong**" if row["wrong"] else ""]))
-        lines.append(f"| {row['row']} | {' | '.join(cells)} | {notes} |")
+        lines.append(f"| {row['row']} | {' | '.join(cells)} | {row.get('notes', '')} |")
     return "\n".join(lines) + "\n"
+
+
+def lines_shown() -> list[str]:
+    """Return the rows that the page shows, as they stand there."""
+    return PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0].splitlines()[2:]
 
 
 def shown() -> list[str]:
     """Return the names of the rows that the page shows."""
-    block = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
-    return [line.split("|")[1].strip() for line in block.splitlines()[2:]]
+    return [line.split("|")[1].strip() for line in lines_shown()]
 
 
 def main(files: list[str]) -> None:
     """Rewrite the block."""
     rows = [row for file in files for row in json.loads(Path(file).read_text("utf-8"))]
+    for row in rows:
+        if row["wrong"]:
+            print(f"left out: {row['row']}: {'; '.join(row['wrong'])}", file=sys.stderr)
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(before + BEGIN + table(rows) + END + rest.partition(END)[2], "utf-8")
 
