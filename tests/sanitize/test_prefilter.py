@@ -174,6 +174,7 @@ def test_every_labelled_secret_is_flagged_beside_thousands_of_neighbours() -> No
 
 @settings(max_examples=1500, deadline=None)
 @example("ada.lovelace@\u5c67example.org")
+@example("<ns:apiKey type='x'>k12ab34cd</ns:a\ufeffpiKey>")
 @given(values)
 @example(["13800138000", 53])
 @example({"a": "x" * 36 + "13800138000" + "y"})
