@@ -233,6 +233,7 @@ def names_in_bytes(
     groups = [_start(latin), "(?i:" + "|".join(_no_suffixes(SUFFIXES)) + ")", *map(word_of, mixed)]
     groups += _pair_groups(pairs)
     codes = [_start(word for word in latin if strong[word] == "code")]
+    codes += [word_of(word) for word in strong if not word.isascii() and strong[word] == "code"]
     codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
     last = _start(word for word in shaped if word.isascii())
     more = r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})"
