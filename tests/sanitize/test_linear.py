@@ -30,6 +30,8 @@ PIECES = [
     "<input name='token' ", "<password ", "machine a login b ", "AUTH " + "PLAIN ", "setx token ", "set -x token ", "%22token%22%3A%22", 'name="token"\r\n\r\n',
     "**password** ", 'password"] = ', "a\tpassword\n", ",", "|", "'", "(", "('", "<a ", "<", "token", "password\n", "的密码", "пароль ", "\\n", "a.b@", "-us1", "a.b.",
     ".abcdef.", "ü@", "+49 ", "+1(", "000-", "a;password;", "&token=a1", "login a password ", "requirepass ", "mot de passe ", "is ", "４", "𝐩",
+    "password  a1b2c3\n", "token  ", "token\n", "a  password\nb  c1d2e3\n", "password: |\n", "name: token\nvalue: ", "<name>token</name>", "token a1b2c3 is ",
+    "-u a -p b ", "&quot;", "password (", "| token |\n", "Private-Lines: 1\n", "%3A%2F%2Fa%3Ab", "Pwd={a};", "--  ",
 ]  # fmt: skip
 
 

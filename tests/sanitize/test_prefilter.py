@@ -173,8 +173,11 @@ def test_every_labelled_secret_is_flagged_beside_thousands_of_neighbours() -> No
 
 
 @settings(max_examples=1500, deadline=None)
+@example("ada.lovelace@\u5c67example.org")
+@example("<ns:apiKey type='x'>k12ab34cd</ns:a\ufeffpiKey>")
 @given(values)
 @example(["13800138000", 53])
+@example({"a.验证码": 127})
 @example({"a": "x" * 36 + "13800138000" + "y"})
 @example([{"token": 100}, 5])
 def test_the_scan_flags_whatever_the_walk_changes(value: Any) -> None:

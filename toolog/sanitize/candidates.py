@@ -110,9 +110,9 @@ class Candidates:
         self._word = _scan(word + r"[^\n]*")
         self._signed = _scan(f"{_RUN}{word}{_RUN}{_SIGNS}")
         self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
-        self._cell = _scan(
-            f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}|{word}{_TAIL}"
-        )
+        self._cell = _scan(f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}")
+        # (by itself: as a part of the other, each find of it would have to be read to the end of its line)
+        self._apart = _scan(f"{word}{_TAIL}")
 
     def names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
         """Answer, in order, where names stand that may have a value behind them, each once.
@@ -125,7 +125,10 @@ class Candidates:
 
     def cells(self, view: bytes) -> Iterator[int]:
         """Answer, in order, a place in each line of a table that may have a sensitive name in it."""
-        return (start for start, _ in _matches(self._cell, view, 1))
+        cells = (start for start, _ in _matches(self._cell, view, 1))
+        apart = (start for start, _ in _matches(self._apart, view, 1))
+        first = next(apart, None)
+        return cells if first is None else merge(cells, chain((first,), apart))
 
     def _signed_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
         """Yield the names before signs: each found by itself, but where many stand close together."""

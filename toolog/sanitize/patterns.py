@@ -101,6 +101,8 @@ _RIGHT = (
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|<\\*/"
     rf"|(?:{_GAP})?(?:--?>|\xe2(?:\x86\x92|\x87\x92|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))"
+    # (an element of markup with attributes)
+    r"|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
     rf"|{_GAP}(?:\(|(?:provided|given|entered|received)[ \t:\\\xef]|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
@@ -229,6 +231,7 @@ def names_in_bytes(
     latin = [word for word in strong if word.isascii()]
     foreign = least_of(word for word in [*strong, *shaped] if is_foreign(word))
     codes = [_start(word for word in latin if strong[word] == "code")]
+    codes += [word_of(word) for word in strong if not word.isascii() and strong[word] == "code"]
     codes += _pair_groups(pair for pair, rule in pairs.items() if rule == "code")
     last = _start(word for word in shaped if word.isascii())
     more = r"(?:[ !#-@\[-`{-~]|\\u[0-9a-fA-F]{4})"
@@ -339,7 +342,7 @@ VALUES: dict[str, list[str]] = {
         r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
         r"|[A-Za-z0-9.-]*(?:\xc3[\x80-\xbf]|[\xc4-\xc9][\x80-\xbf]|\\+u0[012])|[\xc2-\xdf][\x80-\xbf]"
         # UTF-8 as it must be, not any high byte: 0x40, the sign @, begins most MessagePack floats
-        r"|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|\\u)"
+        r"|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|\\+u)"
     ],
     "phone": [
         rf"{_DIGIT}(?:(?:00)?86{_BLANK}?)?1[3-9][0-9]{_BLANK}?[0-9]{{4}}{_BLANK}?[0-9]{{4}}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
@@ -30,7 +30,6 @@ _BOXED = f"|{_WALLS}"
 _LINE = re.compile(r"[^\r\n]*+")
 #: Cells with nothing but blanks between them, and the rule below their head.
 _APART = re.compile(r"[^\s]+(?: [^\s]+)*")
-_APART_NAME = re.compile(r"[ \t]*+[^\W\d][\w.$ -]{1,100}+")
 _RULE_APART = re.compile(r"[ \t]*+(?:[-=]{3,}[ \t]*+)++")
 _LEAST, _LEAST_ALONE = 6, 4
 #: What parts the cells of a line, the surest first.
@@ -50,8 +49,9 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
     lines = _Lines(text)
     line_end, next_line = lines.end, lines.next
     signs = [sign for sign in _SIGNS if sign in text]
+    dashed = "---" in text or "===" in text
     ruled = any(sign in text for sign in ("--", "==", "\u2500", "\u2501"))
-    done = 0
+    done = barren = 0  # (lines up to there were read as rows, and showed nothing)
     for at in places:
         if at < done:
             continue
@@ -59,10 +59,16 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
         end = line_end(at)
         done = end
         sign = next((sign for sign in signs if text.find(sign, start, end) >= 0), "")
-        if not sign and not (text.find("  ", start, end) >= 0 or _APART_NAME.fullmatch(text, start, end)):
+        apart = sign or text.find("  ", start, end) >= 0
+        if not apart and not (dashed and _RULE_APART.match(text, next_line(end))):
             continue
         if sign in ("", "\t"):
-            found, done = _aligned(text, start, end, lines, judge)
+            cells = [cell.span() for cell in islice(_APART.finditer(text, start, end), _MOST_COLUMNS)]
+            found: list[Span] = []
+            if start >= barren:
+                found, below = _columns(text, cells, start, end, lines, judge)
+                done, barren = (below, barren) if found else (done, below)
+            found = found or _beside(text, cells, start, end, lines, judge)
             yield from found
             if found or not sign:
                 continue
@@ -122,47 +128,57 @@ class _Lines:
         return end + (1 if self._plain or not self._text.startswith("\r\n", end) else 2)
 
 
-def _aligned(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tuple[list[Span], int]:
-    """Find the values in columns that only blanks part, and where they end: below a head of names, below one
-    name with a rule under it, or beside a name."""
-    cells = [cell.span() for cell in _APART.finditer(text, start, end)]
-    names = [_FIELD.fullmatch(text, *cell) for cell in cells]
+def _columns(
+    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, judge: Judge
+) -> tuple[list[Span], int]:
+    """Find the values in columns that only blanks part, and where their rows end: below a head of names, or
+    below one name with a rule under it."""
     found: list[Span] = []
     below = lines.next(end)
-    if not cells or (below > len(text) and len(cells) != 2):
+    names = [_FIELD.fullmatch(text, *cell) for cell in cells]
+    if not names or not all(names) or below > len(text):
         return found, end
-    ruled = below <= len(text) and _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
     marks = [judge(name.group(1)) if name else None for name in names]
-    if all(names) and any(marks) and (ruled or len(cells) > 1):
-        done = lines.end(below) if ruled else end
-        while (below := lines.next(done)) < len(text):
-            stop = lines.end(below)
-            row = [
-                (_APART.match(text, below + low - start, stop), mark)
-                for (low, _), mark in zip(cells, marks, strict=True)
-                if mark is not None
-                and below + low - start < stop
-                and _begins(text, below, below + low - start)
-            ]
-            if len(row) != sum(mark is not None for mark in marks):
-                break
-            done = stop
-            for cell, mark in row:
-                if cell is not None and mark is not None and _stands_alone(cell.group(), mark):
-                    found.append((*cell.span(), mark[0]))
-        if found:
-            return found, done
-    if len(cells) == 2 and marks[0] is not None and not marks[0][1]:
-        value = text[slice(*cells[1])]
-        near = text[cells[0][1]] == "\t" or any(
-            _begins(text, line, line + cells[1][0] - start)
-            for line in (text.rfind("\n", 0, start - 1) + 1, below)
-            if line
-        )
-        if near and "(" not in value and len(value) >= _LEAST and _stands_alone(value, marks[0]):
-            mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-            found += [(*cells[1], marks[0][0])] if mixed else []
-    return found, end
+    ruled = _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
+    if not any(marks) or not (ruled or len(cells) > 1):
+        return found, end
+    marked = [(low - start, mark) for (low, _), mark in zip(cells, marks, strict=True) if mark is not None]
+    done = lines.end(below) if ruled else end
+    while (below := lines.next(done)) < len(text):
+        stop = lines.end(below)
+        row = [
+            (_APART.match(text, below + place, stop), mark)
+            for place, mark in marked
+            if below + place < stop and _begins(text, below, below + place)
+        ]
+        if len(row) != len(marked):
+            break
+        done = stop
+        for cell, mark in row:
+            if cell is not None and _stands_alone(cell.group(), mark):
+                found.append((*cell.span(), mark[0]))
+    return found, done
+
+
+def _beside(
+    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, judge: Judge
+) -> list[Span]:
+    """Find the value beside a name, behind a tab, or in a column that the line before or behind has, too."""
+    if len(cells) != 2:
+        return []
+    name = _FIELD.fullmatch(text, *cells[0])
+    mark = judge(name.group(1)) if name else None
+    low, high = cells[1]
+    value = text[low:high]
+    if mark is None or mark[1] or len(value) < _LEAST or "(" in value or not _stands_alone(value, mark):
+        return []
+    if not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+        return []
+    neighbours = [lines.next(end)]
+    if start:
+        neighbours.append(text.rfind("\n", max(0, start - _MOST_CELL), start - 1) + 1)
+    near = text[cells[0][1]] == "\t" or any(_begins(text, line, line + low - start) for line in neighbours)
+    return [(low, high, mark[0])] if near else []
 
 
 def _begins(text: str, line: int, at: int) -> bool:
