@@ -9,7 +9,6 @@ import pytest
 
 from tests import documents
 from tests.archive.test_cluster import RECORDS, fill, options, told
-from tests.archive.test_cluster import streams as streams
 from tests.sinks.search.cluster import Cluster
 from toolog import store
 from toolog.archive import figures
