@@ -45,6 +45,8 @@ _TOLD_OF = re.compile(
     r"(?P<value>(?=[^\s\"']{0,100}[0-9])(?=[^\s\"']{0,100}[A-Za-z])[\w+/=.~!@$%^&*-]{6,512}+)(?P=quote)"
     rf"[ \t]{{1,4}}{TOLD}(?!\w)"
 )
+#: Behind a label that is shortened: `Tel.: ...`.
+_SHORTENED = re.compile(r"[ \t\xa0\u202f]{0,4}[:：]")
 _SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
 _PARSING = re.compile(
@@ -119,6 +121,8 @@ class NamedText:
                 continue
             name = text[start:end]
             verdict = judge(name)
+            if verdict is None and name[-1] == "." and _SHORTENED.match(text, end):
+                verdict = judge(name[:-1])
             if verdict is None:
                 lower = name.lower()
                 if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
