@@ -17,8 +17,8 @@ from toolog.sanitize.words import Verdict
 
 #: Quotes as JSON and HTML write them where no quote can stand.
 _ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
-#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`, `mot
-#: de passe du compte admin est :`, `kata sandi saya:`.
+#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`,
+#: `mot de passe du compte admin est :`, `kata sandi saya:`.
 _MORE = (
     r"(?:\([^()\n]{1,40}\)|for[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
     rf"|(?:{'|'.join(OF)})(?:[ ][\w.@'’-]{{1,32}}+){{1,5}}+"
@@ -44,7 +44,9 @@ NOTHING = re.compile(
     r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{4,4096}+={0,2}(?:\r?\n[ ][A-Za-z0-9+/]{1,256}+={0,2}(?=[\r\n]|$)){0,64}+")
+_BASE64 = re.compile(
+    r"[A-Za-z0-9+/]{4,4096}+={0,2}(?:\r?\n[ ][A-Za-z0-9+/]{1,256}+={0,2}(?=[\r\n]|$)){0,64}+"
+)
 #: Before a value of YAML: a name for it, or its kind.
 _PROPERTIES = re.compile(
     r"(?:(?:&[A-Za-z_][\w-]{0,63}|!!(?:str|binary)|!(?:vault|unsafe))[ \t]{1,4}){1,2}+"

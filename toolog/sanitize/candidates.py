@@ -47,7 +47,8 @@ def _any_byte(words: Iterable[str]) -> str:
 _SIGNS = (
     rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
     rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"
-    rf"|(?:by|for|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
+    rf"|(?:by|for|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
+    rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
@@ -66,7 +67,8 @@ _FIRST = re.compile(r"[^\W\d]")
 _ANNOUNCED = re.compile(
     r"[=:：>是为為éè→⇒\"'`*\\&]"
     rf"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
-    rf"|(?:by|for|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]|[^\s]{{1,512}}+[ \t]+{TOLD})",
+    rf"|(?:by|for|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"
+    rf"|[^\s]{{1,512}}+[ \t]+{TOLD})",
     re.I,
 )
 _LONGEST = 101

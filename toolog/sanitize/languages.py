@@ -18,7 +18,6 @@ WORDS: dict[str, str] = {
     " şifrem şifren şifreniz şifremiz şifresi parolam parolan parolanız parolamız parolası"
     " salasanani salasanasi salasanamme salasanasta jelszavam jelszavad jelszava jelszavunk"
     " lösenordet kodeordet adgangskoden passordet lykilorðið паролем пароля",
-    "code": "пинкод пінкод",
     "phone": "телефону телефона τηλέφωνο τηλεφώνου الهاتف هاتف الجوال الموبايل טלפון تلفن موبایل फोन फ़ोन ফোন"
     " โทรศัพท์ เบอร์โทร 휴대전화 telepon telefonu telefonszám mobilszám puhelin puhelinnumero matkapuhelin"
     " telefonas tālrunis telefoninumber mobiilinumber telefonnummeret telefoonnr telefonnr mobiltelefon"
@@ -40,7 +39,7 @@ WORDS: dict[str, str] = {
     " bankrekeningnummer kaartnummer tilinumero korttinumero bankszámlaszám számlaszám kártyaszám"
     " 口座番号 계좌번호 银行账号 银行帐号 银行账户 銀行帳號 銀行賬號 銀行口座 收款账号",
     "code": "bestätigungscode sicherheitscode verifizierungscode verificatiecode verifieringskod"
-    " prüfnummer 認証コード 確認コード 인증코드 확인코드",
+    " prüfnummer пинкод пінкод 認証コード 確認コード 인증코드 확인코드",
 }
 #: rule, first words, second words: two neighbours that are enough together.
 PAIRS: tuple[tuple[str, str, str], ...] = (
@@ -148,7 +147,9 @@ BE: dict[str, tuple[str, ...]] = {
     "to": ("hasło", "haslo"),
     "je": ("heslo", "lozinka", "zaporka", "geslo"),
     "ni": ("nenosiri",),
-    **dict.fromkeys(("är", "er", "jest", "brzmi", "zní", "este", "adalah", "ialah", "là", "és", "yra", "είναι"), ("",)),
+    **dict.fromkeys(
+        ("är", "er", "jest", "brzmi", "zní", "este", "adalah", "ialah", "là", "és", "yra", "είναι"), ("",)
+    ),
 }
 #: What stands between a label and whom or what it is of or for, in other languages than English.
 OF = (

@@ -253,7 +253,8 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet |{_GAP}(?:{_begun(('for', *BE, *OF, *WHOSE))})))",
+        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
+        + f"|{_GAP}(?:{_begun(('for', *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
     ]
 

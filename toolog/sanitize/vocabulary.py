@@ -86,8 +86,8 @@ for _rule, _names in {
         STRONG[_name] = _rule
 
 for _rule, _firsts, _seconds in (
-    ("api_key", "api app application integration access account signing encryption subscription shared service auth hmac consumer"
-    " server master"
+    ("api_key", "api app application integration access account signing encryption subscription shared"
+     " service auth hmac consumer server master"
      " secret license licence deploy webhook unseal recovery decryption aes symmetric fernet preshared",
      "key keys"),
     ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem client", "key keys"),
