@@ -33,7 +33,7 @@ ASSIGNED = re.compile(
     r"|(?<= )(?:is|was|are|ist|lautet|est|es|é|è|[—–])(?= )|[是为為](?=\S)"
     rf"|(?<= )(?:{'|'.join(BE)})(?= )"
     # (in LDIF: what follows is in base64)
-    r"|::(?=[ ]{1,4}[A-Za-z0-9+/]{4,4096}+={0,2}[ \t]{0,4}(?:[\r\n]|\\{1,8}[nr]|$)))"
+    r"|::(?=[ ]{1,4}[A-Za-z0-9+/]{6,4096}+={0,2}[ \t]{0,4}(?:[\r\n]|\\{1,8}[nr]|$)))"
 )
 #: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
 #: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
@@ -52,6 +52,12 @@ _PROPERTIES = re.compile(
     r"(?:(?:&[A-Za-z_][\w-]{0,63}|!!(?:str|binary)|!(?:vault|unsafe))[ \t]{1,4}){1,2}+"
     r"(?=[\"']|[|>][-+0-9]{0,2}[ \t]*[\r\n]|[^\s\"'#]{1,4096}+[ \t]*+(?:#[^\r\n]*+)?(?:[\r\n]|\\{1,8}[nr]|$))"
 )
+#: A value that stands elsewhere, by tags of well-known programs; and what types of Rust begin with.
+_ELSEWHERE = re.compile(
+    r"!(?:Ref|GetAtt|ImportValue|reference|secret|env_var|ENV|include)[ \t]|!Sub[ \t]{1,4}[\"']?\$"
+    r"|&(?:str|String)(?![\w-])(?![ \t]{1,4}[^\s={,)])"
+)
+_LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
 _ANCHOR = re.compile(r"&([A-Za-z_][\w-]{0,63})[ \t]")
 _ALIAS = re.compile(r"\*([A-Za-z_][\w-]{0,63})[ \t]*(?=[\r\n#,}\]]|\\{1,8}[nr]|$)")
 _SPACES = frozenset(" \t*_\\")
@@ -184,14 +190,16 @@ class Values:
         if sep == ":" and start > match.end() and text[start : start + 1] in _PREFIXES:
             if (alias := _ALIAS.match(text, start)) is not None and alias.group(1) in self._anchors:
                 return None
+            if _ELSEWHERE.match(text, start):
+                return None
             if (properties := _PROPERTIES.match(text, start)) is not None:
                 start = properties.end()
         first = text[start : start + 1]
         if not first:
             return None
         if sep == "::":
-            encoded = _BASE64.match(text, start)
-            return (start, encoded.end(), rule) if encoded else None
+            encoded = _BASE64.match(text, start) if text[name_at - 1 : name_at] in _LINE_STARTS else None
+            return (start, encoded.end(), rule) if encoded and not encoded.group().islower() else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
         spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None

@@ -123,7 +123,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     ("code", "kode", "verifikasi otp"),
     ("code", "رمز", "التحقق"),
     ("code", "קוד", "אימות"),
-    ("code", "пин пін", "код коду кода"),
+    ("code", "пин пін pin", "код коду кода"),
     ("phone", "telefon telefonu", "numaranız numaram numarası"),
 )
 #: (rule, shape) -> words that count only as the last of a name, with a value of the right look.

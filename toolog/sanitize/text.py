@@ -122,7 +122,8 @@ class NamedText:
             name = text[start:end]
             verdict = judge(name)
             if verdict is None and name[-1] == "." and _SHORTENED.match(text, end):
-                verdict = judge(name[:-1])
+                name = name[:-1]
+                verdict = judge(name)
             if verdict is None:
                 lower = name.lower()
                 if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
@@ -143,7 +144,7 @@ class NamedText:
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
-                verdict = self._two_words(text, start, text[start:end])
+                verdict = self._two_words(text, start, text[start:end].rstrip("."))
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
