@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from toolog.sanitize.languages import BE, OF, WHOSE
+from toolog.sanitize.notations import anchors_of, base64_end, value_start
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing, shows_secret
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
@@ -44,22 +45,7 @@ NOTHING = re.compile(
     r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
-_BASE64 = re.compile(
-    r"[A-Za-z0-9+/]{4,4096}+={0,2}(?:\r?\n[ ][A-Za-z0-9+/]{1,256}+={0,2}(?=[\r\n]|$)){0,64}+"
-)
-#: Before a value of YAML: a name for it, or its kind.
-_PROPERTIES = re.compile(
-    r"(?:(?:&[A-Za-z_][\w-]{0,63}|!!(?:str|binary)|!(?:vault|unsafe))[ \t]{1,4}){1,2}+"
-    r"(?=[\"']|[|>][-+0-9]{0,2}[ \t]*[\r\n]|[^\s\"'#]{1,4096}+[ \t]*+(?:#[^\r\n]*+)?(?:[\r\n]|\\{1,8}[nr]|$))"
-)
-#: A value that stands elsewhere, by tags of well-known programs; and what types of Rust begin with.
-_ELSEWHERE = re.compile(
-    r"!(?:Ref|GetAtt|ImportValue|reference|secret|env_var|ENV|include)[ \t]|!Sub[ \t]{1,4}[\"']?\$"
-    r"|&(?:str|String)(?![\w-])(?![ \t]{1,4}[^\s={,)])"
-)
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
-_ANCHOR = re.compile(r"&([A-Za-z_][\w-]{0,63})[ \t]")
-_ALIAS = re.compile(r"\*([A-Za-z_][\w-]{0,63})[ \t]*(?=[\r\n#,}\]]|\\{1,8}[nr]|$)")
 _SPACES = frozenset(" \t*_\\")
 _OPENING = frozenset("bruf\\\"'`&")
 _OPEN = re.compile(rf"[bruf]{{0,2}}(?P<quote>{_ESCAPED}|\\{{0,8}}[\"'`])")
@@ -188,18 +174,15 @@ class Values:
         rule, shape = verdict
         sep, gap = match.group("sep"), match.group("gap")
         if sep == ":" and start > match.end() and text[start : start + 1] in _PREFIXES:
-            if (alias := _ALIAS.match(text, start)) is not None and alias.group(1) in self._anchors:
+            start = value_start(text, start, self._anchors)
+            if start < 0:
                 return None
-            if _ELSEWHERE.match(text, start):
-                return None
-            if (properties := _PROPERTIES.match(text, start)) is not None:
-                start = properties.end()
         first = text[start : start + 1]
         if not first:
             return None
         if sep == "::":
-            encoded = _BASE64.match(text, start) if text[name_at - 1 : name_at] in _LINE_STARTS else None
-            return (start, encoded.end(), rule) if encoded and not encoded.group().islower() else None
+            end = base64_end(text, start) if text[name_at - 1 : name_at] in _LINE_STARTS else start
+            return (start, end, rule) if end > start else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
         spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
@@ -282,7 +265,7 @@ class Values:
     @cached_property
     def _anchors(self) -> frozenset[str]:
         """The names that values of YAML were given, by which they are meant again (`password: *main`)."""
-        return frozenset(_ANCHOR.findall(self._text))
+        return anchors_of(self._text)
 
     def token(self, start: int, verdict: Verdict, *, quote: str = "") -> Span | None:
         """Answer the span of the value of a command-line flag, or None when it shows none."""
