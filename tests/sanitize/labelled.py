@@ -253,6 +253,29 @@ TEXTS: list[tuple[Any, list[str]]] = [
     ({"headers": [[b"authorization", b"zz-12ab34cd"]]}, ["zz-12ab34cd"]),
     ({"headers": [("X-Api-Key", "k12ab34cd")]}, ["k12ab34cd"]),
     ({"columns": ["id", "password"], "rows": [[1, "a-inv1"], [2, "b-inv2"]]}, ["a-inv1", "b-inv2"]),
+    ("Le mot de passe du compte admin est : Zq9-inv7", ["Zq9-inv7"]),
+    ("Kata sandi saya: Zq9-inv7", ["Zq9-inv7"]),
+    ("Mật khẩu của tôi : Zq9-inv7", ["Zq9-inv7"]),
+    ("Senha do wifi: Zq9-inv7", ["Zq9-inv7"]),
+    ("Passwort für die Anlage: Zq9-inv7", ["Zq9-inv7"]),
+    ("Пароль для сервера: Zq9-inv7", ["Zq9-inv7"]),
+    ("salasana on Zq9-inv7, kokeile", ["Zq9-inv7"]),
+    ("Lösenordet är Zq9-inv7", ["Zq9-inv7"]),
+    ("Hasło to Zq9-inv7", ["Zq9-inv7"]),
+    ("Heslo je Zq9-inv7", ["Zq9-inv7"]),
+    ("Mật khẩu là Zq9-inv7", ["Zq9-inv7"]),
+    ("kata sandi adalah Zq9-inv7", ["Zq9-inv7"]),
+    ("Şifreniz: Zq9-inv7", ["Zq9-inv7"]),
+    ("Parolanız: Zq9-inv7", ["Zq9-inv7"]),
+    ("db:\n  password: &main Zq9-inv7\n  port: 1\n", ["Zq9-inv7"]),
+    ("password: &main 'Zq9-inv7'\n", ["Zq9-inv7"]),
+    ("password: !!str Zq9-inv7\n", ["Zq9-inv7"]),
+    ("dn: cn=a\nuserPassword:: VGFubmVf\n NDQ3MV9EcnVjaw==\ncn: a", ["VGFubmVf", "NDQ3MV9EcnVjaw"]),
+    ("telephoneNumber:: KzQ5IDMwIDEyMzQ1\n", ["KzQ5IDMwIDEyMzQ1"]),
+    ("Tél. : 06 39 98 41 27", ["06 39 98"]),
+    ("Ваш ПІН-код: 4907.", ["4907"]),
+    ("DD-APPLICATION-KEY: 0f1e2d3c4b5a6978", ["0f1e2d3c4b5a6978"]),
+    ("Telephone no.: 555 01 34", ["555 01 34"]),
 ]
 #: Values that come back as the very same object.
 CLEAN: list[Any] = [
@@ -276,6 +299,10 @@ CLEAN: list[Any] = [
     )
 ]  # fmt: skip
 CLEAN += [
+    "password on server2 was changed", "login password to server2", "salasana on vaihdettu", "Límite de API: 200x1",
+    "mot de passe de la base : trop court", "kata sandi saya: salah", "use auth::token:: parse", "fn f(password: &str, n: u8)",
+    "secret: !Ref DbSecret\n", "url: &main 'x1'\npassword: *main\n", "cn:: QWJjZGVm\n", "permissions:\n  id-token: write\n",
+    "  getty@tty1.service loaded\n  user@1000.slice", 'read -rsp "Password: " PASS\n', "read -p 'Token: ' -s t; echo",
     {"password": None}, {"password": ""}, {"password": True}, {"password": False}, {"secret": []}, {"secret": {}}, {"password": "   "},
     {"password": "${DB_PASSWORD}"}, {"password": "{{ vault.password }}"}, {"api_key": "$API_KEY"}, {"token": "<your-token>"},
     {"password": "***"}, {"password": "[MASKED:password]"}, {"phone": "****5678"}, {"auth": "oauth2"}, {"auth": "none"}, {"auth": True},

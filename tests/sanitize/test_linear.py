@@ -32,6 +32,8 @@ PIECES = [
     ".abcdef.", "ü@", "+49 ", "+1(", "000-", "a;password;", "&token=a1", "login a password ", "requirepass ", "mot de passe ", "is ", "４", "𝐩",
     "password  a1b2c3\n", "token  ", "token\n", "a  password\nb  c1d2e3\n", "password: |\n", "name: token\nvalue: ", "<name>token</name>", "token a1b2c3 is ",
     "-u a -p b ", "&quot;", "password (", "| token |\n", "Private-Lines: 1\n", "%3A%2F%2Fa%3Ab", "Pwd={a};", "--  ",
+    "mot de passe du a b ", "password de ", "kata sandi saya:", "salasana on ", "password: &a ", "password: &a b\n", "&a \npassword: *b\n",
+    "password: !!str ", "userPassword:: VGFubmVf\n ", "userPassword:: ", "Tel. :", 'read "password: " a b ',
 ]  # fmt: skip
 
 

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 
+from toolog.sanitize.languages import BE, OF, WHOSE
+from toolog.sanitize.notations import anchors_of, base64_end, value_start
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing, shows_secret
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
 #: Quotes as JSON and HTML write them where no quote can stand.
 _ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
-#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`.
+#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`,
+#: `mot de passe du compte admin est :`, `kata sandi saya:`.
 _MORE = (
     r"(?:\([^()\n]{1,40}\)|for[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
-    r"|provided|given|entered|received)"
+    rf"|(?:{'|'.join(OF)})(?:[ ][\w.@'’-]{{1,32}}+){{1,5}}+"
+    rf"|(?:{'|'.join(WHOSE)})|provided|given|entered|received)"
 )
 #: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
 ASSIGNED = re.compile(
@@ -26,7 +31,10 @@ ASSIGNED = re.compile(
     r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
     rf"(?P<more>{_MORE}[ \t]{{0,4}}(?=[:=：]))?"
     r"(?P<sep>={1,3}>|-{1,2}>|[→⇒]|:=|={1,3}|[:：](?![:/])"
-    r"|(?<= )(?:is|was|are|ist|lautet|est|es|é|è|[—–])(?= )|[是为為](?=\S))"
+    r"|(?<= )(?:is|was|are|ist|lautet|est|es|é|è|[—–])(?= )|[是为為](?=\S)"
+    rf"|(?<= )(?:{'|'.join(BE)})(?= )"
+    # (in LDIF: what follows is in base64)
+    r"|::(?=[ ]{1,4}[A-Za-z0-9+/]{6,4096}+={0,2}[ \t]{0,4}(?:[\r\n]|\\{1,8}[nr]|$)))"
 )
 #: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
 #: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
@@ -37,6 +45,7 @@ NOTHING = re.compile(
     r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
+_LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
 _SPACES = frozenset(" \t*_\\")
 _OPENING = frozenset("bruf\\\"'`&")
 _OPEN = re.compile(rf"[bruf]{{0,2}}(?P<quote>{_ESCAPED}|\\{{0,8}}[\"'`])")
@@ -83,6 +92,7 @@ _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
 _LONG_VALUES = frozenset(("authorization", "cookie", "seed_phrase"))
 _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
+_PREFIXES = frozenset("&!*")
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
@@ -98,6 +108,8 @@ _NEXT_LINE = re.compile(
 #: A value in braces, as ODBC takes one with signs in it.
 _BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
 _VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
+#: Behind the question of a shell's `read`: options, and the variable for the answer.
+_ASKED = re.compile(r"[\"'](?:[ \t]{1,4}-?[A-Za-z_]\w{0,63}+){1,6}+[ \t]*+(?=[;&|)<>\r\n]|\\{1,8}[nr]|$)")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
 
 
@@ -159,15 +171,24 @@ class Values:
         start = match.end()
         if text[start : start + 1] in _SPACES:
             start = _SPACE.match(text, start).end()  # type: ignore[union-attr]
+        rule, shape = verdict
+        sep, gap = match.group("sep"), match.group("gap")
+        if sep == ":" and start > match.end() and text[start : start + 1] in _PREFIXES:
+            start = value_start(text, start, self._anchors)
+            if start < 0:
+                return None
         first = text[start : start + 1]
         if not first:
             return None
-        rule, shape = verdict
-        sep, gap = match.group("sep"), match.group("gap")
+        if sep == "::":
+            end = base64_end(text, start) if text[name_at - 1 : name_at] in _LINE_STARTS else start
+            return (start, end, rule) if end > start else None
+        if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
+            return None
         spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
         opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
-            if first in _QUOTES and _CLOSED.match(text, start) and self._inside(first, name_at):
+            if first in _QUOTES and self._closes(first, start, name_at):
                 return None  # `"Password: ")`: a question, and the end of it
             return self._quoted(opened, rule, shape, spoken=spoken)
         if rule == "seed_phrase" or first in _BLOCKS:
@@ -231,11 +252,20 @@ class Values:
             return None
         return block.span("value")
 
-    def _inside(self, quote: str, name_at: int) -> bool:
-        """Tell whether a name stands in a quoted text that begins a little before it."""
+    def _closes(self, quote: str, at: int, name_at: int) -> bool:
+        """Tell whether a quote ends a text that asks for what its name says, and begins a little before
+        it."""
+        asked = _ASKED.match(self._text, at)
+        if asked is None and not _CLOSED.match(self._text, at):
+            return False
         line = self._text[max(0, name_at - 80) : name_at]
         line = line[max(line.rfind("\n"), line.rfind("\r")) + 1 :]
-        return line.count(quote) % 2 == 1
+        return line.count(quote) % 2 == 1 and (asked is None or "read " in line)
+
+    @cached_property
+    def _anchors(self) -> frozenset[str]:
+        """The names that values of YAML were given, by which they are meant again (`password: *main`)."""
+        return anchors_of(self._text)
 
     def token(self, start: int, verdict: Verdict, *, quote: str = "") -> Span | None:
         """Answer the span of the value of a command-line flag, or None when it shows none."""

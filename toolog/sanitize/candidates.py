@@ -18,6 +18,7 @@ from re2 import _re2
 
 from toolog.sanitize.commands import SETS
 from toolog.sanitize.fold import MARKS
+from toolog.sanitize.languages import BE, OF, WHOSE
 from toolog.sanitize.words import KeyWords
 
 _EXTRA = ("identified",)
@@ -34,12 +35,20 @@ TOLD = (
     r"(?:is|was|has|rejected|refused|invalid|expired|failed|denied|revoked|accepted"
     r"|not[ \t]+(?:valid|accepted|recogni[sz]ed|authori[sz]ed|correct))"
 )
+
+
+def _any_byte(words: Iterable[str]) -> str:
+    """Match any of some words in a text of one byte for each character."""
+    return "|".join(re.sub(r"[^\x00-\x7f]", r"[\\x80-\\xff]", word) for word in words)
+
+
 #: Behind a name whose value is announced: a sign, a quote with what can follow it, or blanks and either, or a
 #: word that says what it is. (`assigned.ASSIGNED` and its neighbours say which of these are real.)
 _SIGNS = (
     rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
-    rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:{_WIDE}]"
-    rf"|(?:by|for|provided|given|entered|received)[ \t:]|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
+    rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"
+    rf"|(?:by|for|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
+    rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
@@ -57,8 +66,9 @@ _FIRST = re.compile(r"[^\W\d]")
 #: `_SIGNS` behind a name in the text itself.
 _ANNOUNCED = re.compile(
     r"[=:：>是为為éè→⇒\"'`*\\&]"
-    r"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet)[ \t=:：]"
-    rf"|(?:by|for|provided|given|entered|received)[ \t:：]|[^\s]{{1,512}}+[ \t]+{TOLD})",
+    rf"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
+    rf"|(?:by|for|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"
+    rf"|[^\s]{{1,512}}+[ \t]+{TOLD})",
     re.I,
 )
 _LONGEST = 101

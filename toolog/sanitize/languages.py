@@ -13,7 +13,11 @@ import unicodedata
 WORDS: dict[str, str] = {
     "password": "zaporka lykilorð salasõna contrasenya pasahitza contrasinal cyfrinair fjalëkalim"
     " fjalëkalimi nenosiri pasvorto passord құпиясөз гасло пароля პაროლი գաղտնաբառ পাসওয়ার্ড கடவுச்சொல்"
-    " संकेतशब्द پاسورڈ پسورد συνθηματικό ລະຫັດຜ່ານ ពាក្យសម្ងាត់ စကားဝှက် 비번 通行码",
+    " संकेतशब्द پاسورڈ پسورد συνθηματικό ລະຫັດຜ່ານ ពាក្យសម្ងាត់ စကားဝှက် 비번 通行码"
+    # with the endings that say whose it is, or which one
+    " şifrem şifren şifreniz şifremiz şifresi parolam parolan parolanız parolamız parolası"
+    " salasanani salasanasi salasanamme salasanasta jelszavam jelszavad jelszava jelszavunk"
+    " lösenordet kodeordet adgangskoden passordet lykilorðið паролем пароля",
     "phone": "телефону телефона τηλέφωνο τηλεφώνου الهاتف هاتف الجوال الموبايل טלפון تلفن موبایل फोन फ़ोन ফোন"
     " โทรศัพท์ เบอร์โทร 휴대전화 telepon telefonu telefonszám mobilszám puhelin puhelinnumero matkapuhelin"
     " telefonas tālrunis telefoninumber mobiilinumber telefonnummeret telefoonnr telefonnr mobiltelefon"
@@ -35,7 +39,7 @@ WORDS: dict[str, str] = {
     " bankrekeningnummer kaartnummer tilinumero korttinumero bankszámlaszám számlaszám kártyaszám"
     " 口座番号 계좌번호 银行账号 银行帐号 银行账户 銀行帳號 銀行賬號 銀行口座 收款账号",
     "code": "bestätigungscode sicherheitscode verifizierungscode verificatiecode verifieringskod"
-    " prüfnummer 認証コード 確認コード 인증코드 확인코드",
+    " prüfnummer пинкод пінкод 認証コード 確認コード 인증코드 확인코드",
 }
 #: rule, first words, second words: two neighbours that are enough together.
 PAIRS: tuple[tuple[str, str, str], ...] = (
@@ -119,20 +123,44 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     ("code", "kode", "verifikasi otp"),
     ("code", "رمز", "التحقق"),
     ("code", "קוד", "אימות"),
+    ("code", "пин пін pin", "код коду кода"),
+    ("phone", "telefon telefonu", "numaranız numaram numarası"),
 )
 #: (rule, shape) -> words that count only as the last of a name, with a value of the right look.
 SHAPED: dict[tuple[str, str], str] = {
     ("password", "mixed"): "pw sandi parola clave κωδικός",
     ("secret", "mixed"): "secreto segredo segreto geheim sekret hemlighet",
     ("token", "mixed"): "jeton",
-    ("phone", "number"): "mobil mobiel mobitel tlf sdt sđt נייד मोबाइल κινητό جوال portable",
+    ("phone", "number"): "tél mobil mobiel mobitel tlf sdt sđt נייד मोबाइल κινητό جوال portable",
     (
         "id_number",
         "number",
     ): "bsn nik ktp cccd cmnd cnp oib hetu cpr nif nie nir cuit cuil rut cédula cnh itin"
     " tfn nino svnr ahv आधार",
     ("card", "number"): "clabe",
+    ("code", "digits"): "пин пін",
 }
+#: What says `is` in other languages than English -> how the words end behind which it does: some of these are
+#: words of other languages, too.
+BE: dict[str, tuple[str, ...]] = {
+    "on": ("salasana", "salasanani", "salasanasi", "salasanamme", "salasõna", "parool"),
+    "to": ("hasło", "haslo"),
+    "je": ("heslo", "lozinka", "zaporka", "geslo"),
+    "ni": ("nenosiri",),
+    **dict.fromkeys(
+        ("är", "er", "jest", "brzmi", "zní", "este", "adalah", "ialah", "là", "és", "yra", "είναι"), ("",)
+    ),
+}
+#: What stands between a label and whom or what it is of or for, in other languages than English.
+OF = (
+    *("du", "de", "des", "pour", "del", "della", "di", "para", "do", "da", "für", "von", "vom", "zum", "zur"),
+    *("voor", "för", "till", "dla", "для", "от", "від", "untuk", "bagi"),
+)
+#: Whose it is, where that stands behind the label.
+WHOSE = (
+    *("saya", "anda", "kamu", "kami", "aku", "awak"),
+    *("của tôi", "của bạn", "của anh", "của em", "của mình", "minha", "mea", "mia"),
+)
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ß": "ss", "ı": "i", "ð": "d", "þ": "th"})
 
 

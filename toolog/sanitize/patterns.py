@@ -18,6 +18,7 @@ from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
+from toolog.sanitize.languages import BE, OF, WHOSE
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES
 
@@ -71,6 +72,15 @@ def _left(letters: str) -> str:
     )
 
 
+def _begun(words: Iterable[str]) -> str:
+    """Match how words begin that go on behind a label: to their end, or to what is not ASCII in them."""
+    starts = {re.split(r"[^\x00-\x7f]", word)[0] + ("" if word.isascii() else "~") for word in words}
+    ends = r"(?:[\xc3-\xf4]|\\+u)"
+    return "|".join(
+        f"{start[:-1]}{ends}" if start[-1] == "~" else rf"{start}[ \t:=\\\xef]" for start in sorted(starts)
+    )
+
+
 #: The keys of `{name, value}` items, and those of tables.
 NAME_KEYS = (
     "name",
@@ -103,7 +113,8 @@ _RIGHT = (
     rf"|(?:{_GAP})?(?:--?>|\xe2(?:\x86\x92|\x87\x92|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))"
     # (an element of markup with attributes)
     r"|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
-    rf"|{_GAP}(?:\(|(?:provided|given|entered|received)[ \t:\\\xef]|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
+    rf"|{_GAP}(?:\(|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun(('for', *BE, *OF, *WHOSE))}"
+    rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
@@ -242,7 +253,8 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet ))",
+        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
+        + f"|{_GAP}(?:{_begun(('for', *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
     ]
 

@@ -23,7 +23,7 @@ _STATUS = frozenset(
     args see your the a an is was please must should may bearer basic digest oauth oauth2 mtls jwt saml ldap
     kerberos session anonymous public private internal external later lax strict accept decline sms email app
     call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
-    same-origin""".split()
+    same-origin read write read-only write-only readonly read-write read-all write-all""".split()
 )
 _REFERENCE = re.compile(
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*"

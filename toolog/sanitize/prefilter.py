@@ -129,7 +129,9 @@ class _Hints:
     ) -> None:
         least = least_of([*strong, *more])
         foreign = [word for word in least if is_foreign(word)]
-        mixed = [word for word in least if not word.isascii() and not is_foreign(word)]
+        # (not the least of all words: a name in Latin letters ends where it is seen, so one that goes on with
+        # a mark, as `parolası` behind `parola`, is not seen by it)
+        mixed = least_of(word for word in [*strong, *more] if not word.isascii() and not is_foreign(word))
         codes = [word for word in strong if word.isascii() and strong[word] == "code"]
         words = [word for word in [*strong, *more] if word.isascii() and word not in codes]
         latin = sorted(not_ending_in_others(words))

@@ -84,7 +84,9 @@ _AT = re.compile(
     r"|[^\W_\x00-\x7f][\w-]{0,62}\.(?:[A-Za-z]{2,24}|[^\W\d_\x00-\x7f]{2,10})(?![A-Za-z0-9]))"
 )
 _NOT_TLD = frozenset(
-    "png jpg jpeg gif svg webp bmp ico css js mjs json html htm txt yaml yml xml csv tsx jsx map".split()
+    "png jpg jpeg gif svg webp bmp ico css js mjs json html htm txt yaml yml xml csv tsx jsx map"
+    # kinds of units of systemd: `getty@tty1.service`
+    " service socket target mount automount swap timer slice scope device".split()
 )
 #: Where enough digits stand close together for any number that is looked for.
 _NUMBERS = re.compile(r"[0-9+(](?:[ ()./+-]{0,4}+[0-9]){8,}+")

@@ -45,6 +45,8 @@ _TOLD_OF = re.compile(
     r"(?P<value>(?=[^\s\"']{0,100}[0-9])(?=[^\s\"']{0,100}[A-Za-z])[\w+/=.~!@$%^&*-]{6,512}+)(?P=quote)"
     rf"[ \t]{{1,4}}{TOLD}(?!\w)"
 )
+#: Behind a label that is shortened: `Tel.: ...`.
+_SHORTENED = re.compile(r"[ \t\xa0\u202f]{0,4}[:：]")
 _SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
 _PARSING = re.compile(
@@ -119,6 +121,9 @@ class NamedText:
                 continue
             name = text[start:end]
             verdict = judge(name)
+            if verdict is None and name[-1] == "." and _SHORTENED.match(text, end):
+                name = name[:-1]
+                verdict = judge(name)
             if verdict is None:
                 lower = name.lower()
                 if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
@@ -139,7 +144,7 @@ class NamedText:
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
-                verdict = self._two_words(text, start, text[start:end])
+                verdict = self._two_words(text, start, text[start:end].rstrip("."))
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:

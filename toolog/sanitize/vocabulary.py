@@ -55,7 +55,7 @@ for _rule, _names in {
     "api_key": "apikey apisecret apitoken appkey appsecret accesskey accesskeysecret secretkey"
     " secretaccesskey accountkey"
     " sharedkey sharedaccesskey sharedaccesssignature subscriptionkey signingkey encryptionkey masterkey"
-    " servicekey"
+    " servicekey applicationkey"
     " authkey hmackey consumersecret consumerkey serverkey",
     "secret": "clientsecret webhooksecret sharedsecret signingsecret usersecret jwtsecret",
     "private_key": "privatekey sshkey sshprivatekey rsaprivatekey deploykey",
@@ -86,8 +86,8 @@ for _rule, _names in {
         STRONG[_name] = _rule
 
 for _rule, _firsts, _seconds in (
-    ("api_key", "api app access account signing encryption subscription shared service auth hmac consumer"
-    " server master"
+    ("api_key", "api app application integration access account signing encryption subscription shared"
+     " service auth hmac consumer server master"
      " secret license licence deploy webhook unseal recovery decryption aes symmetric fernet preshared",
      "key keys"),
     ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem client", "key keys"),
