@@ -19,6 +19,7 @@ from toolog.errors import SerializationError
 from toolog.record import SuccessRecord, ToolRecord, new_record_id, stamp
 from toolog.serializers.base import COMPACT
 from toolog.serializers.compact import expand, unfold
+from toolog.settings.resolve import reset_capture
 
 
 @given(st.integers(min_value=0, max_value=4_102_444_800 * 10**9))
@@ -69,6 +70,7 @@ def _short_and_whole(record: ToolRecord) -> tuple[bytes, bytes]:
 def test_the_short_form_gives_the_document() -> None:
     """Of a root, a child, a call in a session, in a task and of an instance: what the spool holds becomes,
     byte for byte, the document that is assembled at once."""
+    reset_capture()  # whatever was configured before: only plain calls make the record that has a short form
     inner = wrap(lambda value: value, "inner")
     outer = wrap(lambda value: inner(value), "outer")
     identity = b"\xb0" + b"a" * 16
