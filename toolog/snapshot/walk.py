@@ -57,7 +57,8 @@ class Walk:
         self.originals: dict[tuple[int, Any], int] = {}  # size of a shortened text, by where it stands
         self.shortened: dict[int, dict[str, Any]] = {}  # notes of containers that lost items, by identity
         self._queue: deque[tuple[Any, Any, Any, int, Link | None, int]] = deque()
-        self._columns: list[Any] = []  # keys of the last row, which are plain
+        self._columns: list[int] = []  # the identities of the last row's keys, which are plain,
+        self._column_keys: list[Any] = []  # and these themselves, so that no other ones get them
 
     def run(self, value: Any) -> Any:
         """Return the plain form of a value; it may still be larger than ``max_bytes`` (see `fit`)."""
@@ -186,11 +187,12 @@ class Walk:
                 return None
         if len(row) > self.nodes or len(row) > self.limits.max_items:
             return None
-        columns = list(row)
+        columns = list(map(id, row))  # (comparing the keys would run code of theirs)
         if columns != self._columns:
-            if not are_plain(columns):
+            keys = list(row)
+            if not are_plain(keys):
                 return None
-            self._columns = columns
+            self._columns, self._column_keys = columns, keys
         self.nodes -= len(row)
         self.texts -= texts
         self.long += long
