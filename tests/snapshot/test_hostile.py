@@ -274,5 +274,6 @@ def test_keys_of_rows_are_never_compared() -> None:
     compared.clear()
     packed, cuts = pack_cut({"rows": rows}, "output")
     assert compared == []
-    assert cuts is not None and cuts["output.rows"]["size"] == 1001
+    assert cuts is not None
+    assert cuts["output.rows"]["size"] == 1001
     assert msgpack.unpackb(packed)["rows"][4]["id"] == 3
