@@ -7,8 +7,8 @@
 
 The measures and what they must reach are in goals.toml. Each is measured by the benchmark of its kind, in
 several rounds; what is compared takes turns within a round, and the median over the rounds counts. Exit code
-1: one is worse than its bar by more than a quarter. Where the bar is not the must yet, the table says so: a
-gate that holds is not a promise that is kept.
+1: one is worse than its bar by more than its tolerance, mostly a quarter. Where the bar is not the must yet,
+the table says so: a gate that holds is not a promise that is kept.
 
 Machines are noisy, so what seems to fail is measured again, up to twice, and the best of these tries counts:
 what has become slower is slower in each of them, while noise of half a minute is not in all. Of 99.9th
@@ -58,6 +58,7 @@ class Goal(NamedTuple):
     aim: float
     bar: float | None = None
     quiet: bool = False
+    tolerance: float | None = None
 
     def value(self, rounds: list[tuple[float, float]]) -> float:
         """Return what counts of several rounds: the median, or each side's best for what needs quiet."""
@@ -83,6 +84,7 @@ class Goal(NamedTuple):
     def verdict(self, value: float, tolerance: float, *, busy: bool = False) -> str:
         """Return `FAILS`, or what a value that holds says of must and bar."""
         bar = self.must if self.bar is None else self.bar
+        tolerance = tolerance if self.tolerance is None else self.tolerance
         if not self.reaches(value, bar, tolerance):
             return "must missed, not judged: the machine is busy" if busy and self.quiet else "FAILS"
         if not self.reaches(value, self.must):
@@ -273,7 +275,7 @@ def print_table(rows: list[dict[str, Any]], tolerance: float, seconds: float) ->
     print(f"\n{seconds:.0f} s; {len(rows) - len(missed)} of {len(rows)} musts hold", end="")
     print(f", missed: {', '.join(missed)}" if missed else "")
     if failed := [row["name"] for row in rows if row["verdict"] == "FAILS"]:
-        print(f"worse than the bar by more than {tolerance:.0%}: {', '.join(failed)}")
+        print(f"worse than the bar by more than {tolerance:.0%} (or its own tolerance): {', '.join(failed)}")
 
 
 def _short(value: float) -> str:

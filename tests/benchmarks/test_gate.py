@@ -132,3 +132,10 @@ def test_of_what_needs_quiet_the_best_round_counts(gate: ModuleType) -> None:
     assert gate.Goal("x", "x", "lower", 7, 5).verdict(9, 0.25, busy=True) == "FAILS"
     assert gate.Goal("x", "x", "higher", 7, 9, None, quiet=True).value([(3.0, 1.0), (8.0, 1.0)]) == 8
     assert 0 <= gate.others() <= 1
+
+
+def test_a_measure_may_have_a_tolerance_of_its_own(gate: ModuleType) -> None:
+    """What a few calls of thousands decide may be further from its bar than all else before it fails."""
+    goal = gate.Goal("x", "x", "lower", 7, 5, tolerance=1.0)
+    assert goal.verdict(14, 0.25) == "must missed"
+    assert goal.verdict(14.1, 0.25) == "FAILS"

@@ -132,7 +132,7 @@ class Shortener:
             try:
                 clean = not self._policy.flags(b"".join([tail for _, _, tail, _ in some]))
                 for place, record, tail, count in some:
-                    if clean or not self._policy.flags(tail):
+                    if clean or (len(some) > 1 and not self._policy.flags(tail)):
                         short[place] = record.compact(tail, count)
                     else:
                         record._flagged_by = self._policy

@@ -158,6 +158,12 @@ class Walk:
             return (cut if isinstance(cut, str) else "") + TRUNCATED
         if len(text) < _LEAST_TEXT and not policy.user_rules:
             return text
+        known = policy.memory.get(text) if self._findings is None else None
+        if known is not None:
+            masked, notes = known
+            for rule in notes:
+                self._note(rule, path, 0)
+            return masked
         families = policy.families(text)
         if not families and not policy.user_rules:
             return text
@@ -165,9 +171,19 @@ class Walk:
         if found:
             clean = self._walk(parsed, None, path, depth + 1)
             return text if clean is parsed else dump_like(text, None if clean is _DROP else clean)
+        before = dict(self.counts)
+        masked = self._mask_spans(text, families, path)
+        if masked is not text:
+            notes = [rule for rule, count in self.counts.items() for _ in range(count - before.get(rule, 0))]
+            policy.memory.put(text, masked, notes)
+        return masked
+
+    def _mask_spans(self, text: str, families: list[str], path: Path) -> str:
+        """Answer a text with all that the finders see in it masked."""
         # A mask may uncover what stood half behind the secret; so that masking twice changes nothing, look
         # again. Texts that differ in their secrets only are the same by then, so what was looked at is
         # remembered.
+        policy = self.policy
         settled = policy.settled
         raw = text
         changed: list[tuple[int, int]] = []

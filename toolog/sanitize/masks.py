@@ -56,6 +56,8 @@ class Masks:
             raise ConfigError("sanitizer style 'pseudonym' needs the option 'hmac_key'")
         self.plain = all(style == "mask" for style in self._styles.values())
         self.drops = "drop" in self._styles.values()
+        #: Whether some masks are made by a user's function, which may answer something else each time.
+        self.foreign = any(callable(style) for style in self._styles.values())
 
     def style(self, rule: str) -> Style:
         """Answer the style of a rule."""

@@ -16,6 +16,7 @@ from toolog.sanitize import candidates, rules, scans
 from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.glance import Glance
 from toolog.sanitize.masks import Masks
+from toolog.sanitize.memory import MOST_TEXTS, Memory
 from toolog.sanitize.patterns import DIGITS
 from toolog.sanitize.prefilter import Prefilter, little_set
 from toolog.sanitize.rules import FINDERS, NUMBER_FINDERS, Span
@@ -172,6 +173,8 @@ class Policy:
         self.known_keys: dict[str, Any] = {}
         #: Masked texts in which nothing is left to mask; filled and bounded by the walk.
         self.settled: set[str] = set()
+        #: What became of texts with secrets that come again.
+        self.memory = Memory(0 if self.masks.foreign else MOST_TEXTS)
         #: Whether no option exempts keys or paths, so that the walk may take its short way.
         self.plain = not (self.safe_keys or self.safe_paths)
         self._extended = self._own is not None or bool(self.user_rules)

@@ -48,8 +48,13 @@ _MEMORY = 64 << 20
 _LITTLE = 16 << 20
 _MOST_MEMORY = 1 << 30
 #: What every scan is tried with before it is used: bytes that stand in no text.
-#: What stands in all text that is not ASCII, as it is or escaped; and in many a binary number.
-_BEYOND_ASCII = r"[\xc2-\xf4][\x80-\xbf]|\\u[0-9a-fA-F]|%[0-9a-fA-F]"
+#: What stands in all text that is not ASCII, as it is or escaped; and in many a binary number. In MessagePack
+#: d9 is the head of most texts, their length behind it: in Arabic text another letter, or a digit, stands
+#: there as well. A `%` behind d9 or c4 is the length of a text of 37 bytes.
+_BEYOND_ASCII = (
+    r"[\xc2-\xd8\xda-\xdf][\x80-\xbf]|\xd9[\x80-\xbf][\xd8-\xdb0-9]|[0-9]\xd9[\xa0-\xa9]"
+    r"|[\xe0-\xf4][\x80-\xbf]{2}|\\u[0-9a-fA-F]|(?:^|[^\xc4\xd9])%(?:25)*[4-7c-fC-F][0-9a-fA-F]"
+)
 _PROBE, _PROBE_BYTES = r"\xff\x00\xfe\x01\xff", b"\xff\x00\xfe\x01\xff"
 
 
