@@ -16,6 +16,7 @@ from toolog.spool.tracks import Marks
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
 _STRIDE = 1 << 16  # bytes that are read, and looked through, before taking breath
+_EMPTY = bytes(512)  # as no frame begins, but a hole in a file: asking where it ends takes longer than reading
 
 Keep = Callable[[int], bool] | None
 """Answers for a level number whether frames of it are wanted; None: all are."""
@@ -146,15 +147,16 @@ class Follower:
         tally = self._tally
         expected = min(max_bytes, max_records * tally.average) * 5 // 4
         wanted = min(_STRIDE, max(1 << 15, expected))
-        data_at = segment.skip_hole(fd, self.pos, size) if self._final else self.pos
-        if data_at > self.pos:
-            tally.note_damage(self.name, int(not self._broken), data_at - self.pos)
-            self.pos, self._broken = data_at, True
-            return []
         while True:
             data = os.pread(fd, wanted, self.pos)
             if not data:
                 return None  # it was cut just now
+            if self._final and data.startswith(_EMPTY):
+                data_at = segment.skip_hole(fd, self.pos, size)
+                if data_at > self.pos:
+                    tally.note_damage(self.name, int(not self._broken), data_at - self.pos)
+                    self.pos, self._broken = data_at, True
+                    return []
             at_end = self.pos + len(data) >= size
             skip = len(segment.MAGIC) if self.pos == 0 and data.startswith(segment.MAGIC) else 0
             found = scan(
