@@ -293,6 +293,10 @@ class SpoolWriter:
         if current is not None:
             self._leave(current)
 
+    def wrote(self, name: str) -> bool:
+        """Tell whether a segment, by its name without suffix, is one of this writer's."""
+        return f"_{self._random}_" in name
+
     def notice_deleted(self) -> bool:
         """Tell whether somebody deleted a segment that records were appended to, and end it in that case."""
         current = self._segment
