@@ -20,6 +20,7 @@ from toolog.all_pipelines import holds_logging_lock, pipelines
 from toolog.breath import recording
 from toolog.call import refresh_plans
 from toolog.context import is_our_thread, is_ours
+from toolog.copies import record_from_copy
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
 from toolog.events import record_from_log
@@ -134,7 +135,7 @@ class ToologHandler(logging.Handler):
         try:
             if not self._options.policies.route(line.levelno):
                 return
-            record = record_from_log(line)
+            record = record_from_copy(line) or record_from_log(line)
         except Exception as error:
             self._pipeline.refuse(_levelno(line), error)
             return

@@ -251,7 +251,8 @@ class Shipping:
 
         With what dead processes left there since this one began, such as the workers of its pools;
         ``and_left``: all that they left. Where no thread runs, this one ships. Where another process ships
-        there is nothing to wait for; another handler of this process is. False when the deadline (monotonic seconds) came.
+        there is nothing to wait for; another handler of this process is. False when the deadline (monotonic
+        seconds) came.
         """
         since = 0 if and_left else self._began
         arrivals = Arrivals(
