@@ -1,8 +1,8 @@
 """Records of tool calls that come back as copies: through a queue, a socket or a pickle of `logging`.
 
 What a ``QueueHandler`` or ``SocketHandler`` passes on of our record is a plain LogRecord with sanitized data
-only; its attribute ``toolog`` is the whole document. A handler that gets it makes the same record of it again,
-which goes the way of every other one, sanitizer included.
+only; its attribute ``toolog`` is the whole document. A handler that gets it makes the same record of it
+again, which goes the way of every other one, sanitizer included.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def record_from_copy(line: logging.LogRecord) -> CopiedRecord | None:
         len(content),
     )
     record.name = line.name
+    record.toolog_sanitizer = line.__dict__.get("toolog_sanitizer")  # which a filter stamped on it
     record._head, record._head_count = pack_pairs(facts), len(facts)
     record._masked = document.get("masked") or {}
     return record
