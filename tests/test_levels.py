@@ -13,6 +13,7 @@ import pytest
 import toolog
 from toolog import levels
 from toolog.errors import ConfigError
+from toolog.testing import capture
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,31 @@ def test_levels_by_name_or_number(given: int | str, number: int) -> None:
     assert levels.parse_level(given) == number
 
 
-@pytest.mark.parametrize("wrong", ["DEBUGG", "loud", True, None, 1.5])
+def test_levels_of_the_applications_own_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that the application gave a level is one, as it was given or in capitals."""
+    monkeypatch.setattr(logging, "_nameToLevel", {**logging._nameToLevel, "Chatty": 15, "TRACE": 5})
+    assert [levels.parse_level(name) for name in ("Chatty", "trace")] == [15, 5]
+    assert toolog.dict_config("dev", levels={"tool_call_start": "Chatty"}, level="TRACE")
+
+
+@pytest.mark.parametrize("given", [25, "25", "Chatty"])
+def test_an_event_may_have_any_level(given: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the configuration takes as an event's level, its records are made with it."""
+    monkeypatch.setattr(logging, "_nameToLevel", {**logging._nameToLevel, "Chatty": 15})
+    with capture(level=1, levels={"tool_call_success": given}) as records:
+        toolog.tool(len_of)("four")
+    number = levels.parse_level(given)
+    [success] = [record for record in records if record["event"] == "tool_call_success"]
+    assert success["level"] == levels.level_name(number)
+    assert success["output"] == 4
+
+
+def len_of(text: str) -> int:
+    """Return a text's length."""
+    return len(text)
+
+
+@pytest.mark.parametrize("wrong", ["DEBUGG", "loud", True, None, 1.5, -5, "\u00b2"])
 def test_unknown_levels_are_refused(wrong: object) -> None:
     """What is no level is a ConfigError; a near miss names the level that was meant."""
     with pytest.raises(ConfigError, match="is no level"):

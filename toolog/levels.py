@@ -10,6 +10,7 @@ import sys
 from fnmatch import fnmatchcase
 
 from toolog.errors import ConfigError, nearest
+from toolog.settings.checks import find_level
 
 ROOT = "toolog.calls"
 NAMES = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
@@ -47,20 +48,16 @@ for _name in ("toolog", "toolog.internal", ROOT):
 
 
 def parse_level(level: int | str, where: str = "level") -> int:
-    """Return the number of a level; raises ConfigError that names the nearest level."""
-    if isinstance(level, bool) or not isinstance(level, (int, str)):
-        raise ConfigError(f"{where}: {level!r} is no level; known: {', '.join(NAMES)}")
-    if isinstance(level, int):
+    """Return the number of a level: a number, or a name, also one of the application's own. Raises
+    ConfigError that names the nearest level.
+    """
+    if isinstance(level, int) and not isinstance(level, bool) and level >= 0:
         return level
-    text = level.strip().upper()
-    if text.isdigit():
-        return int(text)
-    text = {"WARN": "WARNING", "FATAL": "CRITICAL"}.get(text, text)
-    if text not in NAMES:
-        guess = nearest(text, NAMES)
-        hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(NAMES)}"
-        raise ConfigError(f"{where}: {level!r} is no level; {hint}")
-    return NAMES[text]
+    if isinstance(level, str) and (number := find_level(level)) is not None:
+        return number
+    guess = nearest(level.strip().upper(), NAMES) if isinstance(level, str) else None
+    hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(NAMES)}"
+    raise ConfigError(f"{where}: {level!r} is no level; {hint}")
 
 
 def level_name(number: int) -> str:
