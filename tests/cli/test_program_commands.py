@@ -64,6 +64,7 @@ def test_run_json_tells_what_became_of_the_records(program: Shell) -> None:
         (("--instrument", "shoptools", "missing.py"), 2, "missing.py"),
         (("--instrument", "shoptools", "-m", "missing"), 1, "missing"),
         (("--profile", "test", "agent.py"), 2, "dev"),
+        (("-i", "", "agent.py"), 2, "cannot instrument ''"),
     ],
 )
 def test_run_tells_a_mistake_in_one_line(
@@ -74,6 +75,7 @@ def test_run_tells_a_mistake_in_one_line(
     assert done.code == code
     assert hint in done.err
     assert "Traceback" not in done.err
+    assert "what may be the cause" not in done.err
 
 
 def test_run_with_nothing_named_runs_the_program_as_it_is(program: Shell) -> None:

@@ -56,6 +56,7 @@ def command(
       toolog run -m myagent
     """
     import toolog
+    from toolog.errors import ConfigError
     from toolog.instrumentation.frameworks import EVERYTHING
     from toolog.instrumentation.runprogram import NoProgram, run_program
 
@@ -70,7 +71,7 @@ def command(
             tools=tools,
             instrument=lambda name: made.append(toolog.instrument(name)),
         )
-    except NoProgram:  # that is all there is to say
+    except (NoProgram, ConfigError):  # that is all there is to say
         raise
     except BaseException:
         _report(tools, made, as_json)
