@@ -120,8 +120,8 @@ def test_calls_arrive_through_a_queue_and_a_buffer(make: Make, tmp_path: Path) -
     buffer = logging.handlers.MemoryHandler(100, target=handler)
     before = [failed(), failed()]
     logging.handlers.QueueHandler(lines).handle(before[0])
-    buffer.handle(before[1])
     listener.stop()
+    buffer.handle(before[1])
     buffer.close()
     assert handler.flush(60)
     assert stored(tmp_path) == [record.document() for record in before]

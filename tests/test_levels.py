@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import toolog
+from tests.helpers import collecting, wrap
 from toolog import levels
 from toolog.errors import ConfigError
 from toolog.testing import capture
@@ -40,6 +41,35 @@ def test_levels_of_the_applications_own_have_names(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(logging, "_nameToLevel", {**logging._nameToLevel, "Chatty": 15, "TRACE": 5})
     assert [levels.parse_level(name) for name in ("Chatty", "trace")] == [15, 5]
     assert toolog.dict_config("dev", levels={"tool_call_start": "Chatty"}, level="TRACE")
+
+
+@pytest.mark.parametrize("name", ["toolog", "toolog.calls", "toolog.calls.tell"])
+def test_a_sanitizer_on_a_logger_masks_the_tools_below_it(name: str) -> None:
+    """A `Sanitizer` in the filters of a logger says what is masked of its tool, or of all tools; taken off,
+    or with the list of filters replaced, it says so no more.
+    """
+
+    def tell(word: str) -> str:
+        return word
+
+    wrapped = wrap(tell, "tell")
+    logger = logging.getLogger(name)
+    mask = toolog.Sanitizer(keys_add=["word"])
+
+    def masked() -> bool:
+        with collecting() as seen:
+            wrapped("four")
+        return bool(seen.only()["input"]["word"] != "four")
+
+    assert not masked()
+    logger.addFilter(mask)
+    assert masked()
+    logger.removeFilter(mask)
+    assert not masked()
+    logger.filters = [mask]
+    assert masked()
+    logger.filters = []
+    assert not masked()
 
 
 @pytest.mark.parametrize("given", [25, "25", "Chatty"])

@@ -56,7 +56,8 @@ def record_from_copy(line: logging.LogRecord) -> CopiedRecord | None:
         len(content),
     )
     record.name = line.name
-    record.toolog_sanitizer = line.__dict__.get("toolog_sanitizer")  # which a filter stamped on it
+    if stamped := line.__dict__.get("toolog_sanitizer"):  # by a filter
+        record.toolog_sanitizer = stamped
     record._head, record._head_count = pack_pairs(facts), len(facts)
     record._masked = document.get("masked") or {}
     return record
