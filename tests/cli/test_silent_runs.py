@@ -121,7 +121,7 @@ def test_a_run_without_records_names_the_cause(bare_shell: Shell, cause: str) ->
     program, text = CAUSES[cause]
     done = run(bare_shell, program)
     assert done.code == 0, done.err
-    told = done.err.partition("toolog run: no call was recorded; what may be the cause:\n")[2]
+    told = done.err.partition("toolog run: no call was recorded in this process; what may be the cause:\n")[2]
     assert told, done.err
     lines = [line for line in told.splitlines() if line.startswith(f"  {cause}: ")]
     assert any(text in line for line in lines), told

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -47,8 +50,9 @@ def command(
 
     What is instrumented is said by --instrument, by `instrument` in [tool.toolog] of pyproject.toml, or by
     TOOLOG_INSTRUMENT; where nothing is said, the tools of every agent framework that the program imports. A
-    name that is not imported yet is instrumented when the program imports it. The exit code is the program's
-    own.
+    name that is not imported yet is instrumented when the program imports it; `__main__` means what PROGRAM
+    itself defines. Processes that its `multiprocessing` starts are instrumented, too. The exit code is the
+    program's own.
 
     \b
     Example:
@@ -58,18 +62,21 @@ def command(
     import toolog
     from toolog.errors import ConfigError
     from toolog.instrumentation.frameworks import EVERYTHING
-    from toolog.instrumentation.runprogram import NoProgram, run_program
+    from toolog.instrumentation.heirs import leave_to_children
+    from toolog.instrumentation.runprogram import NoProgram, instrument_named, run_program
+    from toolog.settings.place import remember
 
     tools = names or tuple(configured("run", "instrument")) or (EVERYTHING,)
     made: list[toolog.Instrumentation] = []
     toolog.configure(profile, handle_signals=True)
+    leave_to_children(partial(_begin_in_child, profile, tools, remember()))
     try:
         code = run_program(
             program,
             arguments,
             module=module,
             tools=tools,
-            instrument=lambda name: made.append(toolog.instrument(name)),
+            instrument=lambda name: made.append(instrument_named(name)),
         )
     except (NoProgram, ConfigError):  # that is all there is to say
         raise
@@ -78,6 +85,29 @@ def command(
         raise
     _report(tools, made, as_json)
     return code
+
+
+def _begin_in_child(profile: str | None, tools: Sequence[str], directory: str | None) -> None:
+    """Do what `toolog run` did, in a process that the program's `multiprocessing` started anew.
+
+    What the program itself configured there, as it does where it is imported, is left alone.
+    """
+    import toolog
+    from toolog.all_pipelines import pipelines
+    from toolog.errors import ToologError
+    from toolog.instrumentation.ownprogram import own_names
+    from toolog.instrumentation.runprogram import instrument_named
+    from toolog.settings.place import begun_in
+
+    if not pipelines():
+        with begun_in(directory):
+            toolog.configure(profile, handle_signals=True)
+    main = sys.modules["__main__"]
+    program = os.path.splitext(os.path.basename(getattr(main, "__file__", None) or ""))[0]
+    spec = getattr(main, "__spec__", None)
+    for name in dict.fromkeys([*tools, *own_names(tools, program if spec is None else spec.name)]):
+        with contextlib.suppress(ToologError):  # told by the process that began
+            instrument_named(name)
 
 
 def _report(tools: Sequence[str], made: Sequence[toolog.Instrumentation], as_json: bool) -> None:
@@ -123,7 +153,7 @@ def _explain() -> None:
         from toolog.instrumentation.doctor import diagnose
 
         seen: dict[str, int] = {}
-        click.echo("toolog run: no call was recorded; what may be the cause:", err=True)
+        click.echo("toolog run: no call was recorded in this process; what may be the cause:", err=True)
         for finding in sorted(diagnose().findings, key=lambda one: one.kind != "problem"):
             seen[finding.cause] = seen.get(finding.cause, 0) + 1
             if finding.kind != "ok" and seen[finding.cause] <= _SHOWN:

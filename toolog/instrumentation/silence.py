@@ -192,7 +192,8 @@ def _other_processes() -> Iterator[Finding]:
     if used.children_user + used.children_system > 0:
         yield Finding(
             "note", "other process", "child processes",
-            "this process ran others; what is instrumented here is so in forks, not in programs it started",
+            "this process ran others; what is instrumented here is so in forks (under `toolog run` in all "
+            "that multiprocessing starts), not in programs it started",
             "start them by `toolog run`, or instrument in a module that they import",
         )  # fmt: skip
 
