@@ -18,7 +18,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolog import counters, emit
 from toolog.instrumentation.unended import open_streams
@@ -104,7 +104,7 @@ def _logging() -> Iterator[Finding]:
 
 def _options_of(handlers: list[logging.Handler]) -> Iterator[Finding]:
     """Give what handlers of ours were told about records: that they ship not all of them, or none."""
-    told = [getattr(handler, "options", None) for handler in handlers]
+    told: list[Any] = [getattr(handler, "options", None) for handler in handlers]
     ours = [options for options in told if hasattr(options, "policies") and hasattr(options, "ship")]
     if ours and len(ours) == len(handlers):
         unshipped = [find_unshipped(options.policies.route) for options in ours]
