@@ -162,15 +162,20 @@ def _explain() -> None:
             elif finding.cause == "wrapped":
                 click.echo(f"  not called: {finding.subject}: {finding.text}", err=True)
         return
+    from toolog.all_pipelines import pipelines
+
     delivered = toolog.flush(_PATIENCE)
     stats = toolog.stats()
     for reason, levels in stats["dropped"].items():
         click.echo(f"toolog run: {sum(levels.values())} records were dropped: {reason}", err=True)
+    in_memory = any(pipeline.outlet.degraded for pipeline in pipelines())
     for sink, number in stats["in_spool"].items():
         if number and not delivered:
+            where, then = "in the spool", "the next run sends them, or `toolog ship`"
+            if in_memory:
+                where, then = "in memory", "they will be lost, as the spool cannot be written"
             click.echo(
-                f"toolog run: {number} records wait in the spool for {sink}, which does not take them; "
-                "the next run sends them, or `toolog ship`",
+                f"toolog run: {number} records wait {where} for {sink}, which does not take them; {then}",
                 err=True,
             )
 
