@@ -26,8 +26,9 @@ def command(
 ) -> None:
     """Set the LEVEL from which running processes record calls: DEBUG, INFO, WARNING, ERROR or CRITICAL.
 
-    Every process that writes into the spool directory obeys within a second. The exit code is 1 when no such
-    process runs.
+    Every process that writes into the spool directory obeys within a second. What its handler's own level or
+    the lowest level of its `retention` leaves out is still left out. The exit code is 1 when no such process
+    runs.
 
     \b
     Example:
