@@ -43,6 +43,7 @@ def command(
     elif told:
         click.echo(f"told {', '.join(f'process {one}' for one in told)}")
     else:
-        click.echo(f"no running process{f' {pid}' if pid else ''} writes into {where}", err=True)
+        hint = "" if directory else "; --spool names another directory, such as one that a program configures"
+        click.echo(f"no running process{f' {pid}' if pid else ''} writes into {where}{hint}", err=True)
     if not told:
         ctx.exit(FOUND_NOTHING)

@@ -98,9 +98,11 @@ class OwnTools:
                 self._names.remove(name)
             self._try(name)
 
-    def missing(self) -> Iterator[str]:
-        """Give the names that never came."""
-        yield from (name for name in self._names if name != MAIN)
+    def missing(self, tools: Sequence[str]) -> list[str]:
+        """Return those of the names asked for that never came. One below the program's name may be another
+        module's.
+        """
+        return [name for name in self._names if name != MAIN and name in tools]
 
     def _try(self, name: str) -> None:
         try:

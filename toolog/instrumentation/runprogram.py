@@ -91,7 +91,7 @@ def run_program(
     except BaseException as error:
         return _tell(error)
     finally:
-        for name in tools_of_main.missing():
+        for name in tools_of_main.missing(tools):
             print(f"toolog run: {name!r} was not defined", file=sys.stderr)  # noqa: T201
     return 0
 

@@ -50,11 +50,11 @@ def absolute(path: str, where: str) -> str:
     Raises ConfigError, which names ``where``, for a relative one when the working directory is gone.
     """
     path = os.path.expanduser(path)
-    if os.path.isabs(path):
-        return os.path.normpath(path)
     try:
-        return os.path.normpath(Path(working_directory(), path))
+        whole = path if os.path.isabs(path) else os.path.join(working_directory(), path)
     except OSError as error:
         raise ConfigError(
             f"{where}: {path!r} is a relative path, and the working directory is gone; give a whole path"
         ) from error
+    # Behind a symbolic link `..` is not what the text says.
+    return whole if os.pardir in Path(whole).parts else os.path.normpath(whole)

@@ -2,7 +2,8 @@
 
 A sink is made anew by each thread that serves it, later, when the program may be in another directory. Which
 of its options are paths, a sink's class says: ``paths = ("path",)``. The file of a secret
-(``{"file": "PATH"}``) is one wherever it stands.
+(``{"file": "PATH"}``) is one, too, but in tables of which the class says that they hold names of the user's
+own: ``texts = ("tags",)``.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ def pin(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     ConfigError for a relative path when the working directory is gone.
     """
     where = f"sink {name!r}"
-    pinned = {key: _pin_secret(options[key], f"{key} of {where}") for key in options}
     try:
         factory = find(name, options.get("type", name))
     except ConfigError:
-        return pinned
+        return dict(options)
+    texts = getattr(factory, "texts", ())
+    pinned = {
+        key: options[key] if key in texts else _pin_secret(options[key], f"{key} of {where}")
+        for key in options
+    }
     for key in getattr(factory, "paths", ()):
         value = options[key] if key in options else _default_of(factory, key)
         if isinstance(value, (str, os.PathLike)) and isinstance(text := os.fspath(value), str) and text:

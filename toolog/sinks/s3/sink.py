@@ -43,6 +43,7 @@ class S3Sink:
     """
 
     paths = ("ca_certs",)
+    texts = ("tags",)
     batch = BatchLimits(max_records=50_000, max_bytes=16 * 1024 * 1024, max_age=300.0)
 
     def __init__(
