@@ -56,7 +56,7 @@ class Shipping:
         self._was_shipper = False  # at the end
         self._ready = False  # the lock is ours, and the cursors were read since
         self._other_ships = False
-        self._lock_at = 0.0
+        self._lock_at = self._asked_at = 0.0
         self._born, self._began = time.monotonic(), time.time_ns()
         self._refused_at = 0.0
 
@@ -107,7 +107,9 @@ class Shipping:
         try:
             if self._lock is None:
                 self._lock = self.outlet.spool.shipper_lock()
+            asked_at = time.monotonic()
             self._other_ships = not self._lock.try_acquire()
+            self._asked_at = asked_at  # not before: till then the answer is that of the time before
             if self._other_ships:
                 self._claims = []  # the other one has its own
         except SpoolError as error:
@@ -282,8 +284,8 @@ class Shipping:
         if not self.is_shipper:
             if self.outlet.spool is None:
                 return True  # nobody can ship: memory is all there is
-            if self.owner() == os.getpid():  # another handler of this process has the right, or just let go
-                return arrivals.left_disk()
+            if self._lock is not None and self._lock.was_here(self._asked_at):
+                return arrivals.left_disk()  # another handler of this process has the right, or just let go
             return self._other_ships
         readers = self.crew.readers
         with readers[0].hold() if readers else nullcontext():  # nothing is given up meanwhile
