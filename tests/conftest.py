@@ -9,7 +9,8 @@ import pytest
 from hypothesis import settings
 
 from tests.helpers import restored
-from toolog.context import Mode
+from toolog.call import refresh_plans
+from toolog.context import Mode, current
 from toolog.settings import capture, provisional
 from toolog.settings.resolve import reset_capture
 
@@ -31,13 +32,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(autouse=True)
 def settings_of_capture() -> Iterator[None]:
-    """What a test sets or configures about capture holds for that test alone.
+    """What a test sets or configures about capture holds for that test alone, and so does what is worked out
+    from it once, for the hot path. A test that leaves more than that behind fails.
 
     What the first tool of a module turned on by itself ends with the first configuration, for good.
     """
     was_provisional = provisional.active
+    before = [getattr(capture, name) for name in capture.__slots__]
     with restored(capture):
         yield
+        changed = before != [getattr(capture, name) for name in capture.__slots__]
     if was_provisional and not provisional.active:
         reset_capture()
-        Mode.refresh()
+    if changed:
+        refresh_plans()
+    Mode.refresh()
+    assert not Mode.ending, "for capture the process ends, since this test"
+    assert current.get() is None, "the test left a session, a binding or a call open"

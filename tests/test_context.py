@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolog
-from toolog.context import CHAIN_END, Place, Scope, current, is_our_thread, is_ours, mute, pop, push
+from toolog.call import refresh_plans
+from toolog.context import CHAIN_END, Mode, Place, Scope, current, is_our_thread, is_ours, mute, pop, push
 from toolog.sanitize import Sanitizer, inuse
 from toolog.settings import capture
 
@@ -286,3 +287,23 @@ def test_showing_the_chain_at_each_level_of_a_recursion_is_linear() -> None:
         before = looks
         scope.shown_chain()
         assert looks - before <= CHAIN_END + 2
+
+
+def test_what_a_test_configures_ends_with_it() -> None:
+    """The fixture of all tests puts back capture's settings, and what the hot path made of them."""
+    from tests import conftest
+
+    around = conftest.settings_of_capture.__wrapped__()  # type: ignore[attr-defined]
+    next(around)
+    capture.capture_output, capture.service = True, {"name": "shop"}
+    refresh_plans()
+    assert not Mode.plain
+    assert next(around, "done") == "done"
+    assert Mode.plain
+    assert not capture.capture_output
+    around = conftest.settings_of_capture.__wrapped__()  # type: ignore[attr-defined]
+    next(around)
+    token = push(Scope())
+    with pytest.raises(AssertionError, match="left a session"):
+        next(around)
+    pop(token)

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 import pytest
 
 import toolog
+from tests.helpers import collecting, wrap
 from toolog import levels
 from toolog.errors import ConfigError
+from toolog.testing import capture
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +36,60 @@ def test_levels_by_name_or_number(given: int | str, number: int) -> None:
     assert levels.parse_level(given) == number
 
 
-@pytest.mark.parametrize("wrong", ["DEBUGG", "loud", True, None, 1.5])
+def test_levels_of_the_applications_own_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that the application gave a level is one, as it was given or in capitals."""
+    monkeypatch.setattr(logging, "_nameToLevel", {**logging._nameToLevel, "Chatty": 15, "TRACE": 5})
+    assert [levels.parse_level(name) for name in ("Chatty", "trace")] == [15, 5]
+    assert toolog.dict_config("dev", levels={"tool_call_start": "Chatty"}, level="TRACE")
+
+
+@pytest.mark.parametrize("name", ["toolog", "toolog.calls", "toolog.calls.tell"])
+def test_a_sanitizer_on_a_logger_masks_the_tools_below_it(name: str) -> None:
+    """A `Sanitizer` in the filters of a logger says what is masked of its tool, or of all tools; taken off,
+    or with the list of filters replaced, it says so no more.
+    """
+
+    def tell(word: str) -> str:
+        return word
+
+    wrapped = wrap(tell, "tell")
+    logger = logging.getLogger(name)
+    mask = toolog.Sanitizer(keys_add=["word"])
+
+    def masked() -> bool:
+        with collecting() as seen:
+            wrapped("four")
+        return bool(seen.only()["input"]["word"] != "four")
+
+    assert not masked()
+    logger.addFilter(mask)
+    assert masked()
+    logger.removeFilter(mask)
+    assert not masked()
+    logger.filters = [mask]
+    assert masked()
+    logger.filters = []
+    assert not masked()
+
+
+@pytest.mark.parametrize("given", [25, "25", "Chatty"])
+def test_an_event_may_have_any_level(given: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the configuration takes as an event's level, its records are made with it."""
+    monkeypatch.setattr(logging, "_nameToLevel", {**logging._nameToLevel, "Chatty": 15})
+    with capture(level=1, levels={"tool_call_success": given}) as records:
+        toolog.tool(len_of)("four")
+    number = levels.parse_level(given)
+    [success] = [record for record in records if record["event"] == "tool_call_success"]
+    assert success["level"] == levels.level_name(number)
+    assert success["output"] == 4
+
+
+def len_of(text: str) -> int:
+    """Return a text's length."""
+    return len(text)
+
+
+@pytest.mark.parametrize("wrong", ["DEBUGG", "loud", True, None, 1.5, -5, "\u00b2"])
 def test_unknown_levels_are_refused(wrong: object) -> None:
     """What is no level is a ConfigError; a near miss names the level that was meant."""
     with pytest.raises(ConfigError, match="is no level"):

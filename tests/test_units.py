@@ -32,7 +32,24 @@ def test_durations(text: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "MiB", "5 parsecs", "-1 s", -1, True, None, "nan", float("inf"), [], "1..2 s"]
+    "wrong",
+    [
+        "",
+        "MiB",
+        "5 parsecs",
+        "-1 s",
+        -1,
+        True,
+        None,
+        "nan",
+        float("inf"),
+        [],
+        "1..2 s",
+        "1,5 s",
+        "1,500 s",
+        "1__0",
+        10**400,
+    ],
 )
 def test_nonsense_is_refused(wrong: object) -> None:
     """What is no size or duration is a ConfigError that names the setting and shows an example."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -21,6 +22,7 @@ from toolog.counters import contain
 from toolog.errors import ConfigError
 from toolog.levels import ROOT
 from toolog.settings import provisional
+from toolog.settings.place import begun_in, remember, working_directory
 from toolog.settings.resolve import apply_capture, look_up, resolve
 
 if TYPE_CHECKING:
@@ -63,18 +65,23 @@ def arm() -> None:
         # The first call's output is collected before its record, the first one, leaves.
         _apply_settings(profiles.DEFAULTS[around["profile"]]["capture"])
         provisional.active = True
-        emit.on_first_record(bring_up)
+        emit.on_first_record(functools.partial(bring_up, remember()))
     profiles.switch_capture()
 
 
-def bring_up() -> None:
-    """Configure the dev profile if nothing else was configured meanwhile. Never raises."""
+def bring_up(directory: str | None = None) -> None:
+    """Configure the dev profile if nothing else was configured meanwhile. Never raises.
+
+    ``directory`` is where the program was when it instrumented: its paths begin there, and so does the search
+    for pyproject.toml, whatever directory it went to before its first call.
+    """
     from toolog import profiles
 
     if _is_configured():
         return
     try:
-        line = _announce(profiles.configure())
+        with begun_in(directory):
+            line = _announce(profiles.configure())
     except Exception as error:
         contain("autoconfigure", error)
         if not isinstance(error, ConfigError):
@@ -105,12 +112,20 @@ def _announce(handler: ToologHandler) -> str:
         kinds = {name: table.get("type", name) for name, table in tables.items()}
         parts = ["a line for each call here"] if "console" in kinds.values() else []
         parts += [
-            f"records in {tables[name].get('path', name)}"
+            f"records in {_shown(tables[name].get('path')) or name}"
             for name, kind in kinds.items()
             if kind != "console"
         ]
         where = ", ".join(parts)
     return f"toolog: {what}: {where} {_OFF}\n"
+
+
+def _shown(path: object) -> object:
+    """Return a path of the configuration as it can be found from where the program is now."""
+    if not isinstance(path, (str, os.PathLike)) or os.path.isabs(path):
+        return path
+    there = working_directory()
+    return path if there == remember() else os.path.join(there, path)
 
 
 def _apply_settings(defaults: dict[str, Any]) -> None:

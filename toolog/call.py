@@ -90,12 +90,17 @@ class Plan(Place):
         static, count = self.static("tool_call_success", "success", 20)
         self.heads = [_COUNTS[count + 8 + content] + static for content in range(8)]
 
+    @property
+    def asking(self) -> bool:
+        """Whether this thread asks a tool's logger just now."""
+        return bool(getattr(on_thread, "asking", False))
+
     def enabled(self, level: int) -> bool:
         """Whether the tool's logger takes this level (fills the cache that the hot path reads).
 
         The logger's own methods may be instrumented: what is called while it is asked is no tool call.
         """
-        if getattr(on_thread, "asking", False):
+        if self.asking:
             return False
         on_thread.asking = True
         try:

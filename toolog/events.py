@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import time
+from threading import get_ident
 from typing import Any
 
 from ormsgpack import packb
@@ -12,9 +15,9 @@ from toolog.call import common_fields, pack_pairs
 from toolog.context import Scope, current
 from toolog.faults import describe_error, safe_text
 from toolog.levels import ROOT, level_name
-from toolog.process import packed_process
+from toolog.process import Names, packed_process
 from toolog.record import ToolRecord, new_record_id, stamp
-from toolog.snapshot import pack_cut
+from toolog.snapshot import pack, pack_cut
 
 
 def make_record(
@@ -26,12 +29,13 @@ def make_record(
     content: dict[str, Any] | None = None,
     scope: Scope | None = None,
     wall: int | None = None,
+    process: bytes | None = None,
 ) -> ToolRecord:
     """Make a record of any event that is not a call's own: an instance, a log line, an evaluation, a loss.
 
     ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer
     must read, ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default:
-    now).
+    now), ``process`` where it was, packed (default: here).
     """
     record = ToolRecord(None, event, levelno, None, None, b"", 0)
     record.name = logger
@@ -54,7 +58,7 @@ def make_record(
         pairs = packb(head)[1 if len(head) < 16 else 3 :]
     except Exception:  # a logger's name that is no text, a lone surrogate
         pairs = pack_pairs(head)
-    record._head = pairs + b"\xa7process" + packed_process()
+    record._head = pairs + b"\xa7process" + (packed_process() if process is None else process)
     record._head_count = len(head) + 1
     parts, count, cuts = [], 0, {}
     for key, value in (content or {}).items():
@@ -74,14 +78,25 @@ def make_record(
     return record
 
 
-_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {
-    "message", "asctime", "taskName", "trace_id", "span_id", "tool_name", "toolog",
-}  # fmt: skip
+_CALL = ("trace_id", "span_id", "tool_name")
+"""What ``instrumentation.loglines`` notes on a line: the call that it was logged in, or empty texts."""
+_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+_TRACE, _SPAN = re.compile(r"(?!0+$)[0-9a-f]{32}"), re.compile(r"(?!0+$)[0-9a-f]{16}")
 
 
 def record_from_log(line: logging.LogRecord) -> ToolRecord:
-    """Return the ``log`` event of an application's log line, on the thread that logged. Never raises."""
-    attributes = {key: value for key, value in line.__dict__.items() if key not in _OWN}
+    """Return the ``log`` event of an application's log line. Never raises.
+
+    The thread that logged runs this, or another one later, which got the line from a queue or a buffer.
+    """
+    scope, noted = _find_call(line)
+    attributes = {
+        key: value
+        for key, value in line.__dict__.items()
+        if key not in _OWN and not (key in _CALL and (not value or value == noted.get(key)))
+    }
+    tool = noted.get("tool_name") if scope is None else None
+    ids = {key: noted[key] for key in noted if key != "tool_name"} if scope is None else {}
     if line.stack_info is not None:
         attributes["stack_info"] = str(line.stack_info)
     name = line.name if isinstance(line.name, str) else ROOT
@@ -94,12 +109,51 @@ def record_from_log(line: logging.LogRecord) -> ToolRecord:
         "log",
         line.levelno,
         logger=name,
-        facts={"logger": name},
+        facts={"logger": name, **ids},
         content={
+            "tool_name": tool,  # of a line from elsewhere: who knows what wrote it there
             "message": safe_text(line.getMessage),
             "error": error,
             "attributes": attributes or None,
         },
-        scope=current.get(),
+        scope=scope,
         wall=int(line.created * 1e9),
+        process=_pack_place(line) if _is_from_elsewhere(line) else None,
     )
+
+
+def _find_call(line: logging.LogRecord) -> tuple[Scope | None, dict[str, str]]:
+    """Return the scope that a line was logged in, or none, and what is known of the call.
+
+    A line that comes later, through a buffer or from another thread, says itself which call it was: what is
+    called here just now is another one.
+    """
+    scope = current.get()
+    here = {name: str(getattr(scope, name) or "") for name in _CALL} if scope is not None else {}
+    noted = {name: line.__dict__[name] for name in _CALL if name in line.__dict__}
+    if len(noted) < len(_CALL):  # nobody noted anything
+        return (None, {}) if _is_from_elsewhere(line) else (scope, here)
+    if here and (noted["span_id"] == here["span_id"] or noted == here):  # else somebody's own `trace_id`
+        return scope, here
+    if not all(type(text) is str for text in noted.values()):
+        return (None, {}) if _is_from_elsewhere(line) else (scope, here)
+    trace, span = _TRACE.fullmatch(noted["trace_id"]), _SPAN.fullmatch(noted["span_id"])
+    if not trace or not (span or not noted["span_id"]):
+        return None, {}
+    return None, {name: text for name, text in noted.items() if text}
+
+
+def _is_from_elsewhere(line: logging.LogRecord) -> bool:
+    """Whether another thread or process logged a line."""
+    return line.process not in (None, os.getpid()) or line.thread not in (None, get_ident())
+
+
+def _pack_place(line: logging.LogRecord) -> bytes:
+    """Return where a line was logged, as it says itself, packed."""
+    place: dict[str, Any] = {}
+    if type(line.process) is int and line.process >= 0:
+        place["pid"] = line.process
+    for key, name in (("thread", line.threadName), ("task", getattr(line, "taskName", None))):
+        if type(name) is str:
+            place[key] = Names.shown(name)
+    return pack(place)

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import FrameType
 from typing import Any
 
@@ -20,6 +20,7 @@ from toolog.all_pipelines import holds_logging_lock, pipelines
 from toolog.breath import recording
 from toolog.call import refresh_plans
 from toolog.context import is_our_thread, is_ours
+from toolog.copies import record_from_copy
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
 from toolog.events import record_from_log
@@ -64,7 +65,7 @@ class ToologHandler(logging.Handler):
         captured = look_up(("capture",), capture, where="capture in ToologHandler")
         settings = {name: check(one.parameter, one.value, one.where) for name, one in captured.items()}
         self._options = make_options(values)
-        _refuse_clash(self._options)
+        refuse_clash(self._options)
         self._pipeline = Pipeline(self._options)
         super().__init__(number)  # not before: `logging` flushes at exit whatever it knows of
         self._accept = self._pipeline.accept
@@ -134,7 +135,7 @@ class ToologHandler(logging.Handler):
         try:
             if not self._options.policies.route(line.levelno):
                 return
-            record = record_from_log(line)
+            record = record_from_copy(line) or record_from_log(line)
         except Exception as error:
             self._pipeline.refuse(_levelno(line), error)
             return
@@ -223,9 +224,15 @@ def _rebuild(kind: type[ToologHandler], level: int, given: dict[str, Any]) -> To
     return kind(level, **given)
 
 
-def _refuse_clash(options: Options) -> None:
-    """Raise ConfigError when another handler of this process ships the same directory to other sinks."""
+def refuse_clash(options: Options, replaced: Collection[ToologHandler] = ()) -> None:
+    """Raise ConfigError when another handler of this process ships the same directory to other sinks.
+
+    Those that are ``replaced`` are about to be closed.
+    """
+    leaving = [handler.pipeline for handler in replaced]
     for other in pipelines():
+        if other in leaving:
+            continue
         theirs = other.options
         same = theirs.directory == options.directory and theirs.ship == options.ship == "background"
         if same and dict(theirs.sinks) != dict(options.sinks):

@@ -7,11 +7,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from typing import Any
 
 from toolog.errors import ConfigError, nearest
+from toolog.settings.checks import find_level
 
 ROOT = "toolog.calls"
+_ABOVE = ("toolog", ROOT)
+"""The loggers above those of all tools, in the order in which their filters count: the last one says."""
 NAMES = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 _rules: list[tuple[str, int]] = []
 """What ``set_level(..., tool=glob)`` said, in order, for tools that are instrumented later."""
@@ -26,12 +31,43 @@ class ToolLogger(logging.Logger):
     That is dictConfig's and fileConfig's default and meant for loggers nobody configured; a program that
     configures its own logging after `instrument` would lose every record without a word. Setting ``disabled``
     by hand works as for any logger.
+
+    `logging` asks a logger's filters about its own records only, not about those of the loggers below it. Who
+    hangs a sanitizer on ``toolog.calls`` means those of all tools, so what its filters are is told.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
         if name == "disabled" and value and sys._getframe(1).f_globals.get("__name__") == "logging.config":
             return
         super().__setattr__(name, value)
+        if name == "filters":
+            _filters_changed(self)
+
+    def addFilter(self, filter: Any) -> None:
+        """Add a filter, as every logger does."""
+        super().addFilter(filter)
+        _filters_changed(self)
+
+    def removeFilter(self, filter: Any) -> None:
+        """Remove a filter, as every logger does."""
+        super().removeFilter(filter)
+        _filters_changed(self)
+
+
+_above_tools: list[Callable[[list[Any]], None]] = []
+
+
+def watch_filters(tell: Callable[[list[Any]], None]) -> None:
+    """Have ``tell`` called with the filters of the loggers above all tools, now and when they change."""
+    _above_tools.append(tell)
+    _filters_changed(logging.getLogger(ROOT))
+
+
+def _filters_changed(logger: logging.Logger) -> None:
+    if logger.name in _ABOVE:
+        held = [one for name in _ABOVE for one in list(logging.getLogger(name).filters)]
+        for tell in _above_tools:
+            tell(held)
 
 
 def _keep_enabled(name: str) -> logging.Logger:
@@ -47,20 +83,16 @@ for _name in ("toolog", "toolog.internal", ROOT):
 
 
 def parse_level(level: int | str, where: str = "level") -> int:
-    """Return the number of a level; raises ConfigError that names the nearest level."""
-    if isinstance(level, bool) or not isinstance(level, (int, str)):
-        raise ConfigError(f"{where}: {level!r} is no level; known: {', '.join(NAMES)}")
-    if isinstance(level, int):
+    """Return the number of a level: a number, or a name, also one of the application's own. Raises
+    ConfigError that names the nearest level.
+    """
+    if isinstance(level, int) and not isinstance(level, bool) and level >= 0:
         return level
-    text = level.strip().upper()
-    if text.isdigit():
-        return int(text)
-    text = {"WARN": "WARNING", "FATAL": "CRITICAL"}.get(text, text)
-    if text not in NAMES:
-        guess = nearest(text, NAMES)
-        hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(NAMES)}"
-        raise ConfigError(f"{where}: {level!r} is no level; {hint}")
-    return NAMES[text]
+    if isinstance(level, str) and (number := find_level(level)) is not None:
+        return number
+    guess = nearest(level.strip().upper(), NAMES) if isinstance(level, str) else None
+    hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(NAMES)}"
+    raise ConfigError(f"{where}: {level!r} is no level; {hint}")
 
 
 def level_name(number: int) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolog.errors import ConfigError, NotInstalled
+from toolog import serializers
+from toolog.errors import ConfigError
 from toolog.pipeline import Options
+from toolog.pipeline.served import prepare
 from toolog.retention import Policies
 from toolog.sanitize import Sanitizer, inuse
+from toolog.settings.place import absolute
 from toolog.settings.resolve import resolve, with_sink_defaults
-from toolog.sinks import create, is_only_named
 
 
 def make_options(values: Mapping[str, Any]) -> Options:
@@ -27,7 +28,7 @@ def make_options(values: Mapping[str, Any]) -> Options:
     if not sinks:
         raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
     return Options(
-        directory=Path(os.path.abspath(values["spool.path"])),  # the program may change its directory later
+        directory=Path(absolute(values["spool.path"], "spool.path")),
         sinks=sinks,
         policies=Policies.from_config(values["retention"], sinks),
         durability=values["durability"],
@@ -45,19 +46,17 @@ def make_options(values: Mapping[str, Any]) -> Options:
     )
 
 
-def check_options(given: Mapping[str, Any]) -> None:
-    """Raise the ConfigError that ``ToologHandler(**given)`` would raise, without making one."""
+def check_options(given: Mapping[str, Any]) -> Options:
+    """Return the options that ``ToologHandler(**given)`` would have, without making one.
+
+    Raises the ConfigError that it would raise for them.
+    """
     values = resolve(("handler",), {key: given[key] for key in given if key != "capture"}, where="configure")
     options = make_options(values)
+    serializers.get(options.serializer)
     for name, table in options.sinks.items():
-        try:
-            create(name, table)
-        except NotInstalled:
-            if options.ship != "none":
-                raise
-        except ConfigError:
-            if options.ship != "none" or not is_only_named(name, table):
-                raise
+        prepare(name, table, options)
+    return options
 
 
 def _sanitizer(given: Any) -> Sanitizer | None:

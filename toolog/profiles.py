@@ -13,7 +13,7 @@ from typing import Any
 
 from toolog.call import refresh_plans
 from toolog.errors import ConfigError, kind_of, unknown_key
-from toolog.handler import ToologHandler
+from toolog.handler import ToologHandler, refuse_clash
 from toolog.instrumentation import capture_output, loglines, otel
 from toolog.instrumentation.threads import instrument_threads
 from toolog.levels import ROOT
@@ -57,7 +57,7 @@ def configure(profile: str | None = None, /, **overrides: Any) -> ToologHandler:
     the level, and no longer propagates. Raises ConfigError before anything is changed. Since 0.1.
     """
     chosen, handler_options, captured, around = _resolve(profile, overrides)
-    check_options(handler_options)
+    refuse_clash(check_options(handler_options), _configured)
     settings = {name: check(one.parameter, one.value, one.where) for name, one in captured.items()}
     close()
     handler = ToologHandler(**handler_options)
@@ -93,7 +93,7 @@ def dict_config(profile: str | None = None, /, **overrides: Any) -> dict[str, An
     is an object) and a starting point for one's own. Raises ConfigError as `configure` does. Since 0.1.
     """
     _, handler_options, captured, around = _resolve(profile, overrides)
-    check_options(handler_options)
+    refuse_clash(check_options(handler_options), _configured)
     settings = {
         name: one.value
         for name, one in captured.items()
@@ -194,17 +194,21 @@ def _table(given: object) -> dict[str, Any]:
 
 def _retention(found: Mapping[str, Found], *, is_named: bool) -> Any:
     """Return the retention table. A profile's own is kept for sinks that somebody else chose, if the profile
-    was named; else there is none: every sink gets every record, as in `toolog ship`.
+    was named: a sink that it does not know takes part in all of its policies. Else there is none: every sink
+    gets every record, as in `toolog ship`.
     """
     retention, sinks = found["retention"], found["sinks"]
     if not retention.is_default or sinks.is_default or not isinstance(sinks.value, Mapping):
         return retention.value
     if not is_named:
         return {}
+    known = {name for policy in retention.value.values() for name in policy["sinks"]}
+    others = [name for name in sinks.value if name not in known]
     return {
         level: {
             **policy,
-            "sinks": [name for name in policy["sinks"] if name in sinks.value] or list(sinks.value),
+            "sinks": [*(name for name in policy["sinks"] if name in sinks.value), *others]
+            or list(sinks.value),
         }
         for level, policy in retention.value.items()
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -105,11 +106,25 @@ def _read(stream: IO[bytes], report: Report) -> Iterator[tuple[int, dict[str, An
         raise ConfigError(
             "this is a SQLite database, not a file of records; `toolog tail --json --store` reads it"
         )
+    if (other := _other_form(buffered.peek(4))) is not None:
+        report(1, other)
+        return
+    if buffered.peek(3).startswith(BOM_UTF8):
+        buffered.read(3)
     start = buffered.peek(1)
     if start and (start[0] & 0xF0 == 0x80 or start[0] in (0xDE, 0xDF)):
         yield from _read_maps(buffered, report)
     else:
         yield from _read_lines(buffered, report)
+
+
+def _other_form(start: bytes) -> str | None:
+    """Return what is to be said of a file that begins like one of another form; None for ours."""
+    if start.startswith(b"\x1f\x8b"):
+        return "compressed with gzip: gunzip it first; zstd is read as it is"
+    if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "text in UTF-16; records are in UTF-8"
+    return None
 
 
 class _Peekable:

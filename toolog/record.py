@@ -79,8 +79,9 @@ _SMALL = [number.to_bytes(1) for number in range(128)]
 class ToolRecord(MaskedRecord):
     """One event of toolog on its way through `logging`.
 
-    ``toolog_event`` is the event's name; ``toolog_sanitizer`` the sanitizer that a filter stamped on it, if
-    any. What most records never need is a class-level default, so that making one writes few attributes.
+    ``toolog_event`` is the event's name; ``toolog_sanitizer`` the sanitizer that a filter stamped on it, else
+    one that hangs above all tools, if any. What most records never need is a class-level default, so that
+    making one writes few attributes.
     """
 
     sealer: ClassVar[Callable[[ToolRecord], bytes] | None] = None

@@ -30,7 +30,7 @@ def _split(text: str) -> tuple[float, str]:
     end = len(stripped)
     while end and not (stripped[end - 1].isdigit() or stripped[end - 1] == "."):
         end -= 1
-    return float(stripped[:end].replace("_", "").replace(",", "")), stripped[end:].strip().lower()
+    return float(stripped[:end]), stripped[end:].strip().lower()  # a comma may mean a point: it is refused
 
 
 def _parse(
@@ -41,7 +41,7 @@ def _parse(
     try:
         number, unit = _split(value) if isinstance(value, str) else (float(value), "")
         result = number * units[unit]
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         raise ConfigError(f"{where}: {shown(value)} is no {what}; write for example {example}") from None
     if not math.isfinite(result) or result < 0:
         raise ConfigError(f"{where}: a {what} is a finite number, zero or more, not {shown(value)}")

@@ -91,6 +91,17 @@ def test_cat_tells_damage_and_goes_on(bare_shell: Shell, recorded: list[dict[str
     assert "torn.jsonl, 2" in done.err
 
 
+def test_pending_of_a_sink_that_nobody_serves_is_told(bare_shell: Shell) -> None:
+    """A name that is none of a spool's sinks is a mistake that names the nearest, not an empty answer."""
+    folder = bare_shell.folder / "spool"
+    spool.SpoolWriter(folder).append(20, 1, b"\x80")
+    spool.Spool(folder).reserve("store")
+    assert bare_shell("cat", "spool", "--pending", "store").code == 0
+    done = bare_shell("cat", "spool", "--pending", "stroe")
+    assert done.code == 2
+    assert "did you mean 'store'" in done.err
+
+
 def test_pending_is_about_a_spool(bare_shell: Shell) -> None:
     """--pending with a file is a mistake that is told."""
     (bare_shell.folder / "calls.jsonl").write_text("")

@@ -58,12 +58,36 @@ def test_run_json_tells_what_became_of_the_records(program: Shell) -> None:
     assert stats["accepted"] == stats["stored"]["store"] == 1
 
 
+def test_run_instruments_the_processes_that_the_program_spawns(program: Shell) -> None:
+    """What multiprocessing starts anew is instrumented before it runs what it was given, also by a child;
+    calls keep their parent.
+    """
+    (program.folder / "pools.py").write_text(
+        "import multiprocessing, shoptools\n"
+        "def below(word): spawn(shoptools.find, word)\n"
+        "def spawn(function, word):\n"
+        "    one = multiprocessing.get_context('spawn').Process(target=function, args=(word,))\n"
+        "    one.start()\n"
+        "    one.join()\n"
+        "    assert one.exitcode == 0\n"
+        "if __name__ == '__main__':\n"
+        "    spawn(below, 'lamp')\n"
+    )
+    done = program("run", "-i", "shoptools", "-i", "__main__.below", "pools.py")
+    assert done.code == 0, done.err
+    rows = {row["tool_name"]: row for row in program("tail", "--json").rows}
+    assert set(rows) == {"find", "below"}
+    assert rows["find"]["parent_id"] == rows["below"]["span_id"]
+    assert rows["find"]["process"]["pid"] != rows["below"]["process"]["pid"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
         (("--instrument", "shoptools", "missing.py"), 2, "missing.py"),
         (("--instrument", "shoptools", "-m", "missing"), 1, "missing"),
         (("--profile", "test", "agent.py"), 2, "dev"),
+        (("-i", "", "agent.py"), 2, "cannot instrument ''"),
     ],
 )
 def test_run_tells_a_mistake_in_one_line(
@@ -74,6 +98,7 @@ def test_run_tells_a_mistake_in_one_line(
     assert done.code == code
     assert hint in done.err
     assert "Traceback" not in done.err
+    assert "what may be the cause" not in done.err
 
 
 def test_run_with_nothing_named_runs_the_program_as_it_is(program: Shell) -> None:

@@ -121,7 +121,7 @@ def test_a_run_without_records_names_the_cause(bare_shell: Shell, cause: str) ->
     program, text = CAUSES[cause]
     done = run(bare_shell, program)
     assert done.code == 0, done.err
-    told = done.err.partition("toolog run: no call was recorded; what may be the cause:\n")[2]
+    told = done.err.partition("toolog run: no call was recorded in this process; what may be the cause:\n")[2]
     assert told, done.err
     lines = [line for line in told.splitlines() if line.startswith(f"  {cause}: ")]
     assert any(text in line for line in lines), told
@@ -146,8 +146,13 @@ def test_a_setting_or_a_target_that_gives_no_records_is_named(
     assert any(line.startswith(f"  {cause}: ") and text in line for line in told.splitlines()), done.err
 
 
-def test_a_sink_that_takes_nothing_is_named(bare_shell: Shell) -> None:
-    """Records that wait for a sink are told with their number and what becomes of them."""
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_sink_that_takes_nothing_is_named(bare_shell: Shell, writable: bool) -> None:
+    """Records that wait for a sink are told with their number and what becomes of them: where the spool
+    cannot be written, that they are lost.
+    """
+    if not writable:
+        (bare_shell.folder / ".toolog").write_text("a file stands where the directory should be")
     (bare_shell.folder / "pyproject.toml").write_text(
         textwrap.dedent("""
             [tool.toolog]
@@ -159,7 +164,8 @@ def test_a_sink_that_takes_nothing_is_named(bare_shell: Shell) -> None:
     )
     done = run(bare_shell, "import shoptools\nshoptools.find('lamp')")
     assert done.code == 0
-    assert "1 records wait in the spool for search" in done.err
+    assert f"1 records wait in {'the spool' if writable else 'memory'} for search" in done.err
+    assert ("1 records are lost" in done.err) is not writable
 
 
 def test_a_run_with_records_says_nothing(bare_shell: Shell) -> None:

@@ -212,6 +212,44 @@ def test_second_handler_with_other_sinks_is_refused(tmp_path: Path) -> None:
     assert arrived(tmp_path, "other.jsonl") == {1: 1}
 
 
+def test_flush_waits_for_the_handler_that_was_replaced_and_still_ships(tmp_path: Path) -> None:
+    """While the handler before has the directory, what the new one accepted has not arrived, whoever asks."""
+    (tmp_path / "gated.py").write_text(
+        "import os, time\n"
+        "class Sink:\n"
+        "    def __init__(self, name): self.name = name\n"
+        "    def connect(self): pass\n"
+        "    def write(self, batch):\n"
+        "        open('entered', 'w').close()\n"
+        "        while not os.path.exists('gate'): time.sleep(0.01)\n"
+        "    def close(self): pass\n"
+    )
+    run(
+        """
+        sys.path.insert(0, ".")
+        CONFIG = {
+            "version": 1,
+            "handlers": {"ship": {"()": ToologHandler, "spool": {"path": "spool"}, "shutdown_timeout": "60 s",
+                                  "sinks": {"out": {"type": "gated:Sink", "batch": {"max_age": 0}}}}},
+            "loggers": {"app": {"handlers": ["ship"], "level": "INFO", "propagate": False}},
+        }
+        log = logging.getLogger("app")
+        logging.config.dictConfig(CONFIG)
+        log.info("1")
+        wait(lambda: os.path.exists("entered"))
+        logging.config.dictConfig(CONFIG)
+        log.info("2")
+        wait(lambda: log.handlers[0].pipeline.shipping.other_ships)
+        assert not log.handlers[0].flush(0.3)
+        assert not flush(0.3)
+        open("gate", "w").close()
+        assert flush(40), stats()
+        assert stats()["stored"] == {"out": 2}, stats()
+        """,
+        tmp_path,
+    )
+
+
 def test_read_only_place_does_not_break_the_configuration(tmp_path: Path) -> None:
     """Where no spool can be made, dictConfig works, one warning is printed, and records still reach the
     sinks.

@@ -108,9 +108,12 @@ def test_wrong_override_changes_nothing(tmp_path: Path) -> None:
     run(
         """
         out = {"out": {"type": "file", "path": "out.jsonl"}}
+        taken = handler(spool={"path": "taken"}, sinks={"y": {"type": "file", "path": "taken.jsonl"}})
         first = toolog.configure("dev", sinks=out)
         for wrong in ({"duribility": "memory"}, {"sinks": {"x": {"type": "fiel"}}}, {"level": "LOUD"},
-                      {"retention": {"INFO": {"sinks": ["no"]}}}, {"max_depth": "deep"}):
+                      {"retention": {"INFO": {"sinks": ["no"]}}}, {"max_depth": "deep"},
+                      {"serializer": "jsno"}, {"sinks": {"x": {"type": "sqlite", "path": "taken.db"}},
+                                               "spool": {"path": "taken"}}):
             try:
                 toolog.configure("dev", **wrong)
             except toolog.ConfigError:
@@ -420,8 +423,8 @@ def test_what_came_up_by_itself_is_told_as_it_is(tmp_path: Path) -> None:
 
 
 def test_sinks_without_a_profile_take_every_record(tmp_path: Path) -> None:
-    """A profile that nobody named brings no policies for sinks that somebody chose, as in `toolog ship`: none
-    goes short because of its name. A named one does.
+    """A profile that nobody named brings no policies for sinks that somebody chose, as in `toolog ship`: no
+    sink goes short because of its name, nor with the policies of a named one.
     """
     (tmp_path / "pyproject.toml").write_text(
         "[tool.toolog.sinks]\nstore = { type = 'sqlite' }\nout = { type = 'file', path = 'out.jsonl' }\n"
@@ -435,7 +438,124 @@ def test_sinks_without_a_profile_take_every_record(tmp_path: Path) -> None:
         os.environ["TOOLOG_PROFILE"] = "dev"
         named = toolog.configure()
         assert named.options.policies == read_options(None, None).policies
-        assert named.options.policies.route(20) == ("store",)
+        assert named.options.policies.route(20) == ("store", "out")
         """,
         tmp_path,
     )
+
+
+def test_a_sink_beside_the_profiles_own_takes_all_that_they_take(tmp_path: Path) -> None:
+    """Where a profile is named, a sink that its policies do not know takes part in each of them."""
+    run(
+        """
+        out = {"type": "file", "path": "out.jsonl"}
+        made = toolog.configure("dev", sinks={"store": {"type": "sqlite"}, "out": out})
+        assert made.options.policies.route(20) == ("store", "out")
+        made = toolog.configure("prod", spool={"path": "another"}, sinks={"archive": out, "more": out})
+        route = made.options.policies.route
+        assert (route(20), route(40)) == (("more",), ("archive", "more"))
+        """,
+        tmp_path,
+    )
+
+
+def test_paths_stay_where_they_were_configured(tmp_path: Path) -> None:
+    """A program that changes its directory at once finds spool, files, store and the files of secrets where
+    they were when it configured, or instrumented.
+    """
+    (tmp_path / "keeping.py").write_text(
+        "from toolog.sinks.secret import resolve_secret\n"
+        "class Sink:\n"
+        "    paths = ('file',)\n"
+        "    def __init__(self, name, file, token):\n"
+        "        self.name, self.file, self.token = name, file, resolve_secret(token, 'token')\n"
+        "    def connect(self): pass\n"
+        "    def write(self, batch):\n"
+        "        with open(self.file, 'a') as file: file.write(self.token.read() * len(batch))\n"
+        "    def close(self): pass\n"
+    )
+    (tmp_path / "token").write_text("x")
+    (tmp_path / "elsewhere").mkdir()
+    run(
+        """
+        sys.path.insert(0, os.getcwd())
+        home = os.getcwd()
+        made = toolog.configure("dev", capture_output=False, sinks={
+            "store": {"type": "sqlite"}, "out": {"type": "file", "path": "out.jsonl"},
+            "own": {"type": "keeping:Sink", "file": "own.txt", "token": {"file": "token"}},
+        })
+        os.chdir("elsewhere")
+        @toolog.tool
+        def lookup(word): return word
+        lookup("lamp")
+        assert toolog.flush(30), stats()
+        assert stats()["stored"] == {"store": 1, "out": 1, "own": 1}, stats()
+        assert os.listdir(".") == []
+        os.chdir(home)
+        assert os.path.getsize("own.txt") == 1 and os.path.exists(".toolog/calls.db")
+        """,
+        tmp_path,
+    )
+    assert len(documents(tmp_path)) == 1
+    other = tmp_path / "other"
+    other.mkdir()
+    told = complain(
+        """
+        os.environ.pop("TOOLOG_AUTOCONFIGURE", None)
+        @toolog.tool
+        def lookup(word): return word
+        os.mkdir("below")
+        os.chdir("below")
+        lookup("lamp")
+        assert toolog.flush(30), stats()
+        assert os.listdir(".") == []
+        assert os.path.exists("../.toolog/calls.db") and os.path.exists("../.toolog/spool")
+        """,
+        other,
+    )
+    assert f"records in {other / '.toolog' / 'calls.db'}" in told
+
+
+def test_a_directory_that_is_gone_is_told(tmp_path: Path) -> None:
+    """Relative paths in a working directory that was deleted are a ConfigError that names the option."""
+    run(
+        """
+        os.mkdir("gone")
+        os.chdir("gone")
+        os.rmdir("../gone")
+        home = sys.argv[1]
+        for options, said in (
+            ({}, "spool.path"),
+            ({"spool": {"path": home + "/spool"}}, "path of sink 'store'"),
+        ):
+            try:
+                toolog.configure("dev", **options)
+            except toolog.ConfigError as error:
+                assert said in str(error) and "whole path" in str(error), error
+            else:
+                raise AssertionError("no ConfigError")
+        toolog.configure("dev", spool={"path": home + "/spool"}, sinks={"c": {"type": "console"}})
+        """,
+        tmp_path,
+        str(tmp_path),
+    )
+
+
+def test_other_sinks_have_no_claim_on_what_comes_after_them(tmp_path: Path) -> None:
+    """Configured anew with another sink, the one that went waits for nothing of what is written since."""
+    for _ in range(2):  # by another process, too
+        told = complain(
+            """
+            for name in ("one", "two", "three"):
+                toolog.configure("dev", durability="process", capture_output=False,
+                                 sinks={name: {"type": "file", "path": name + ".jsonl"}})
+                @toolog.tool
+                def lookup(word): return word
+                lookup("lamp")
+                assert toolog.flush(30), stats()
+                assert stats()["in_spool"] == {name: 0}, stats()
+            """,
+            tmp_path,
+        )
+        assert told == ""
+    assert not list((tmp_path / ".toolog" / "spool").glob("*.seg"))

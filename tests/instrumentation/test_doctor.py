@@ -17,6 +17,7 @@ from tooling import package, watching, write_package
 from tests.helpers import Collector
 from toolog import counters, emit
 from toolog.errors import ConfigError
+from toolog.handler import ToologHandler
 from toolog.instrumentation.doctor import Diagnosis, diagnose
 from toolog.instrumentation.entry import instrument
 
@@ -185,3 +186,42 @@ def test_a_target_that_is_not_imported_can_be_loaded(seen: Collector, tmp_path: 
         sys.modules.pop("loadpkg", None)
     with pytest.raises(ConfigError):
         instrument(3)
+
+
+def test_a_retention_that_ships_no_successes_is_told(seen: Collector, tmp_path: Path) -> None:
+    """Where every handler of ours ships failures only, the table of retention is the cause; where nobody
+    ships at all here, that is said.
+    """
+    out = {"out": {"type": "file", "path": str(tmp_path / "out.jsonl")}}
+    logger = logging.getLogger("toolog.calls")
+    given: dict[str, Any] = {"sinks": out, "spool": {"path": str(tmp_path / "spool")}}
+    for options, told in (
+        ({"retention": {"ERROR": {"sinks": ["out"]}}}, {"retention"}),
+        ({"retention": {"INFO": {"sinks": ["out"]}}}, set()),
+        ({}, set()),
+    ):
+        handler = ToologHandler(**given, **options)
+        logger.handlers[:] = [handler]
+        found = diagnose()
+        assert {cause for cause in causes(found) if cause == "retention"} == told
+        handler.close()
+    handler = ToologHandler(**given, ship="none")
+    logger.handlers[:] = [handler]
+    notes = [one for one in diagnose().findings if one.cause == "other process" and one.kind == "note"]
+    assert any("wait for a process that ships them" in one.text for one in notes)
+    handler.close()
+
+
+def test_a_module_that_ends_the_process_when_it_is_imported_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that is a program, or whose import fails with an exception without a text, is a finding."""
+    write_package(tmp_path, "endingpkg", {"__init__.py": "import sys; sys.exit(3)"})
+    write_package(
+        tmp_path, "mutepkg", {"__init__.py": "class Odd(Exception):\n    def __str__(self): 1 / 0\nraise Odd"}
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = diagnose("endingpkg", "mutepkg", load=True).problems
+    assert [(one.cause, one.subject) for one in found] == [("import", "endingpkg"), ("import", "mutepkg")]
+    assert "SystemExit: 3" in found[0].text
+    assert "Odd" in found[1].text

@@ -12,8 +12,10 @@ import pytest
 from tooling import names, package
 
 from tests.helpers import Collector
+from toolog.instrumentation import importlib_bootstrap_gates
 from toolog.instrumentation.entry import instrument
-from toolog.instrumentation.homes import Homes
+from toolog.instrumentation.homes import MOST_NAMES, Homes
+from toolog.instrumentation.importlib_bootstrap_gates import is_own_call
 from toolog.instrumentation.kinds import is_installed
 
 LIBRARY = {
@@ -96,3 +98,17 @@ def test_what_came_by_an_installer_or_with_python_is_installed() -> None:
     assert is_installed("sqlite3")
     assert not is_installed(__name__)
     assert not is_installed("builtins")
+
+
+def test_names_of_modules_that_a_program_makes_up_are_forgotten(tmp_path: Path) -> None:
+    """Calls from modules of ever new names are answered as ever, and do not fill the memory."""
+    homes = Homes("made.up", ["made.up"])
+    code = compile("import sys\nown = is_own_call(sys._getframe())", "invented.py", "exec")
+    for number in range(2 * MOST_NAMES):
+        space: dict[str, object] = {"__name__": f"invented_{number}", "is_own_call": is_own_call}
+        exec(code, space)
+        assert space["own"] is False
+        assert not homes.look_up(f"invented_{number}")
+    assert homes.known["made.up"]
+    assert len(homes.known) <= MOST_NAMES
+    assert len(importlib_bootstrap_gates._homes) <= MOST_NAMES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import subprocess
 import sys
 import textwrap
@@ -201,3 +202,64 @@ def test_objects_of_main_can_be_pickled_and_sent_to_processes(start: Start, fold
     )
     found = start(folder, "", "pickles.py")
     assert (found.stdout, found.stderr, found.returncode) == ("[2, 4]\n", "", 0)
+
+
+OWN = """
+    '''What it is.'''
+    from __future__ import annotations
+    import inspect, sys
+    def search(word: Nowhere): return word
+    class Shop:
+        def pay(self, n):
+            if n < 0:
+                raise ValueError("n")
+            return search(n)
+    TOOLS = [search]
+    "no docstring"
+    def main():
+        print(TOOLS[0]("a"), Shop().pay(1), __doc__, inspect.getsource(search).strip())
+        print(search.__annotations__)
+        Shop().pay(-1)
+    if __name__ == "__main__":
+        main()
+"""
+
+
+@pytest.mark.parametrize("how", ["script", "module", "folder"])
+def test_a_programs_own_tools_are_recorded(start: Start, folder: Path, how: str) -> None:
+    """`__main__`, or the program's own name, means what its file defines, before it is called there;
+    docstring, annotations and the lines of a traceback are as without it.
+    """
+    (folder / "own.py").write_text(textwrap.dedent(OWN))
+    (folder / "box").mkdir()
+    (folder / "box" / "__main__.py").write_text(textwrap.dedent(OWN))
+    words = {"script": ("", "own.py"), "module": ("-m", "own"), "folder": ("", "box")}[how]
+    bare = plain(folder, *filter(None, words))
+    found = start(folder, *words, tools="__main__")
+    lines = found.stdout.splitlines()
+    records = [line.removeprefix("RECORD ") for line in lines if line.startswith("RECORD ")]
+    assert records == [
+        "search {'word': 'a'} success",
+        "search {'word': 1} success",
+        "Shop.pay {'n': 1} success",
+        "Shop.pay {'n': -1} execution_error",
+        "main {} execution_error",
+    ]
+    assert [line for line in lines if not line.startswith("RECORD ")] == bare.stdout.splitlines()
+    told, usual = found.stderr.splitlines(), bare.stderr.splitlines()
+    assert (found.returncode, told[0]) == (bare.returncode, usual[0])
+    assert told[1:] == usual[1 - len(told) :]  # without python's own frames
+    if how != "folder":
+        some = start(folder, *words, tools="own.Shop.pay,__main__.serach")
+        assert [line.split()[1] for line in some.stdout.splitlines() if "RECORD" in line] == ["Shop.pay"] * 2
+        assert some.stderr == found.stderr + "toolog run: '__main__.serach' was not defined\n"
+
+
+def test_a_program_without_source_says_that_its_own_tools_cannot_be_had(start: Start, folder: Path) -> None:
+    """A compiled file runs, but asked for its own tools there is a message instead of a run without them."""
+    (folder / "own.py").write_text("def search(word): return word\nprint(search(1))\n")
+    compiled = py_compile.compile(str(folder / "own.py"), str(folder / "bare.pyc"))
+    assert start(folder, "", str(compiled)).stdout == "1\n"
+    found = start(folder, "", str(compiled), tools="__main__")
+    assert (found.returncode, found.stdout) == (1, "")
+    assert "without its source" in found.stderr

@@ -300,6 +300,27 @@ def test_a_handler_that_calls_tools_at_the_start_of_a_call_does_not_recurse() ->
     assert toolog.stats()["reentrant"] == before + 3
 
 
+def test_a_call_while_a_tools_logger_is_asked_is_counted() -> None:
+    """What a logger's own method, or a signal handler that interrupts it, calls is no record, and counted."""
+    inner = wrap(add, "asked_meanwhile")
+
+    class Log(logging.Logger):
+        def isEnabledFor(self, level: int) -> bool:
+            inner(1)
+            return super().isEnabledFor(level)
+
+    logging.setLoggerClass(Log)
+    try:
+        outer = wrap(add, "has_such_a_logger")
+    finally:
+        logging.setLoggerClass(logging.Logger)
+    before = toolog.stats()["reentrant"]
+    with collecting() as seen:
+        assert outer(1) == 3
+    assert [one["tool_name"] for one in seen.documents] == ["has_such_a_logger"]
+    assert toolog.stats()["reentrant"] > before
+
+
 def test_a_repr_that_calls_tools_while_its_value_is_recorded_is_not_recorded(
     seen: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

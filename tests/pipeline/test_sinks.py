@@ -376,7 +376,7 @@ def test_a_sink_that_cannot_be_reached_says_why_once(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
-    assert complaints.count("sink out: connect (calls.db is not a SQLite database") == 1
+    assert complaints.count(f"sink out: connect ({tmp_path}/calls.db is not a SQLite database") == 1
 
 
 def test_a_denial_opens_the_breaker_at_once(make: Make, caplog: pytest.LogCaptureFixture) -> None:

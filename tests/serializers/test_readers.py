@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import sys
 import time
@@ -173,3 +174,25 @@ def test_the_time_grows_with_the_size(data: Callable[[], bytes], records: int) -
         return time.process_time() - began
 
     assert any(cost() < 3 for _ in range(3))  # whatever else the machine does, one of them is quiet enough
+
+
+@pytest.mark.parametrize("form", ["jsonl", "zst"])
+def test_a_mark_of_the_byte_order_is_no_part_of_the_first_record(form: str) -> None:
+    """What some editors put before UTF-8 is stepped over, compressed or not."""
+    content = b"\xef\xbb\xbf" + orjson.dumps({"record_id": "a"}) + b"\n"
+    if form == "zst":
+        content = zstandard.compress(content)
+    assert list(read_records(io.BytesIO(content))) == [(1, {"record_id": "a"})]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(gzip.compress(b'{"record_id":"a"}\n'), "gunzip"), ('{"record_id":"a"}\n'.encode("utf-16"), "UTF-16")],
+)
+def test_a_file_of_another_form_is_told_as_such(content: bytes, said: str) -> None:
+    """Gzip and UTF-16 are one damaged place that says what it is, not one for each line."""
+    told: list[tuple[int, str]] = []
+    assert list(read_records(io.BytesIO(content), lambda line, text: told.append((line, text)))) == []
+    [(line, text)] = told
+    assert line == 1
+    assert said in text

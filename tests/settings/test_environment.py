@@ -88,3 +88,13 @@ def test_environment_fills_in_what_a_sink_does_not_say(monkeypatch: pytest.Monke
     }
     own = {"type": "memory", "batch": {"max_records": 9, "max_age": 1}, "timeout": 4}
     assert with_sink_defaults(own) == own
+
+
+@pytest.mark.parametrize("text", ["shop.tools, json", '["shop.tools", "json"]'])
+def test_lists_are_separated_by_commas_or_json(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """A list of names may be written either way; JSON that is none is told."""
+    monkeypatch.setenv("TOOLOG_INSTRUMENT", text)
+    assert resolve(("run",), {}, where="here")["instrument"] == ("shop.tools", "json")
+    monkeypatch.setenv("TOOLOG_INSTRUMENT", '["shop.tools"')
+    with pytest.raises(ConfigError, match="TOOLOG_INSTRUMENT is not readable as JSON"):
+        resolve(("run",), {}, where="here")

@@ -23,7 +23,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "flag": ("yes", True),
     "key": ("a made key", "a made key"),
     "level": ("WARNING", 30),
-    "levels": ('{"log": "DEBUG"}', {"log": "DEBUG"}),
+    "levels": ('{"log": "DEBUG"}', {"log": 10}),
     "names": ("a.b, c", ("a.b", "c")),
     "number": ("2.5", 2.5),
     "path": ("/some/where", "/some/where"),

@@ -18,6 +18,7 @@ from toolog.errors import SpoolError, SpoolFull
 from toolog.spool import Frame, Spool, SpoolReader, SpoolWriter, iter_frames
 from toolog.spool.browse import frames_open
 from toolog.spool.frame import HEAD_SIZE, MAX_PAYLOAD
+from toolog.spool.segment import Segment
 
 Drain = Callable[[SpoolReader], list[Frame]]
 
@@ -416,3 +417,27 @@ def test_a_deleted_segment_is_noticed_by_an_append_that_looks_for_room(tmp_path:
     found = [frame.payload for one in writer.take_deleted() for frame in frames_open(one)]
     assert found[0] == b"first"
     assert len(found) + len(list(iter_frames(tmp_path / "spool"))) == 5
+
+
+def test_a_file_that_is_closed_again_and_again_is_an_error(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An application that closes every file as soon as it is there gets an error for each record, not a file
+    after the other; when it stops, records are written.
+    """
+    writer = SpoolWriter(directory)
+    make_room = writer._make_room
+
+    def closed(total: int) -> Segment:
+        current = make_room(total)
+        os.close(current.fd)
+        return current
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "_make_room", closed)
+        for append in (lambda: writer.append(20, 1, b"one"), lambda: writer.append_many([(20, 1, b"two")])):
+            with pytest.raises(SpoolError, match="Bad file descriptor"):
+                append()
+    assert len(list(directory.glob("*.seg"))) < 10
+    writer.append(20, 1, b"three")
+    assert payloads(directory) == [b"three"]

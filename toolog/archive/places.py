@@ -10,8 +10,9 @@ from typing import IO, Any, Protocol
 
 from toolog import readers, serializers, spool
 from toolog.archive.bucket import S3Object, is_address, list_objects
-from toolog.errors import ConfigError, SerializationError
+from toolog.errors import ConfigError, SerializationError, nearest
 from toolog.serializers.compact import unfold
+from toolog.spool.cursor import sinks_with_files
 
 SUFFIXES = (".jsonl", ".msgpack", ".mp", ".jsonl.zst", ".msgpack.zst", ".mp.zst")
 """What names of files of records end with, where a folder or a bucket is searched for them."""
@@ -78,11 +79,14 @@ def find(place: str, *, pending: str | None = None, reach: Mapping[str, Any] | N
     """Return what there is to read at a place.
 
     ``pending`` asks a spool for what a sink has not acknowledged; ``reach`` are options of the s3 sink by
-    which a bucket is reached. Raises ConfigError when there is nothing, or ``pending`` is asked of no spool.
+    which a bucket is reached. Raises ConfigError when there is nothing, and when ``pending`` is asked of no
+    spool, or about a sink that none of those that a spool serves is.
     """
     is_spool = not is_address(place) and place != "-" and _is_spool(Path(place))
     if pending is not None and not is_spool:
         raise ConfigError(f"--pending asks about a spool directory, and {place} is none")
+    if pending is not None:
+        _check_sink(place, pending)
     if is_spool:
         return [SpoolDirectory(place, pending)]
     if is_address(place):
@@ -93,6 +97,15 @@ def find(place: str, *, pending: str | None = None, reach: Mapping[str, Any] | N
     if not found:
         raise _nothing(place)
     return [*found]
+
+
+def _check_sink(place: str, sink: str) -> None:
+    """Raise ConfigError when a spool serves sinks, and this is none of them."""
+    known = sinks_with_files(place)
+    if known and sink not in known:
+        guess = nearest(sink, known)
+        hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(known)}"
+        raise ConfigError(f"{place} has nothing for a sink {sink!r}; {hint}")
 
 
 def find_objects(address: str, reach: Mapping[str, Any]) -> list[S3Object]:

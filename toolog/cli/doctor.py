@@ -82,7 +82,8 @@ def _environment() -> Iterator[Finding]:
 
 def _configuration() -> Iterator[Finding]:
     """Yield whether the configuration can be used, and whether what it writes to can be written."""
-    from toolog.instrumentation.silence import Finding
+    from toolog.instrumentation.silence import Finding, find_unshipped
+    from toolog.retention import Policies
     from toolog.settings.environment import unknown_variables
 
     try:
@@ -100,6 +101,8 @@ def _configuration() -> Iterator[Finding]:
     yield Finding(
         "ok", "configuration", "configuration", f"can be used; its level is {level}, its sinks are {sinks}"
     )
+    if finding := find_unshipped(Policies.from_config(options.get("retention", {}), options["sinks"]).route):
+        yield finding
     for variable in unknown_variables():
         yield Finding(
             "note",

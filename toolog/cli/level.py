@@ -26,8 +26,9 @@ def command(
 ) -> None:
     """Set the LEVEL from which running processes record calls: DEBUG, INFO, WARNING, ERROR or CRITICAL.
 
-    Every process that writes into the spool directory obeys within a second. The exit code is 1 when no such
-    process runs.
+    Every process that writes into the spool directory obeys within a second. What its handler's own level or
+    the lowest level of its `retention` leaves out is still left out. The exit code is 1 when no such process
+    runs.
 
     \b
     Example:
@@ -42,6 +43,7 @@ def command(
     elif told:
         click.echo(f"told {', '.join(f'process {one}' for one in told)}")
     else:
-        click.echo(f"no running process{f' {pid}' if pid else ''} writes into {where}", err=True)
+        hint = "" if directory else "; --spool names another directory, such as one that a program configures"
+        click.echo(f"no running process{f' {pid}' if pid else ''} writes into {where}{hint}", err=True)
     if not told:
         ctx.exit(FOUND_NOTHING)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -47,8 +50,9 @@ def command(
 
     What is instrumented is said by --instrument, by `instrument` in [tool.toolog] of pyproject.toml, or by
     TOOLOG_INSTRUMENT; where nothing is said, the tools of every agent framework that the program imports. A
-    name that is not imported yet is instrumented when the program imports it. The exit code is the program's
-    own.
+    name that is not imported yet is instrumented when the program imports it; `__main__` means what PROGRAM
+    itself defines. Processes that its `multiprocessing` starts are instrumented, too. The exit code is the
+    program's own.
 
     \b
     Example:
@@ -56,27 +60,54 @@ def command(
       toolog run -m myagent
     """
     import toolog
+    from toolog.errors import ConfigError
     from toolog.instrumentation.frameworks import EVERYTHING
-    from toolog.instrumentation.runprogram import NoProgram, run_program
+    from toolog.instrumentation.heirs import leave_to_children
+    from toolog.instrumentation.runprogram import NoProgram, instrument_named, run_program
+    from toolog.settings.place import remember
 
     tools = names or tuple(configured("run", "instrument")) or (EVERYTHING,)
     made: list[toolog.Instrumentation] = []
     toolog.configure(profile, handle_signals=True)
+    leave_to_children(partial(_begin_in_child, profile, tools, remember()))
     try:
         code = run_program(
             program,
             arguments,
             module=module,
             tools=tools,
-            instrument=lambda name: made.append(toolog.instrument(name)),
+            instrument=lambda name: made.append(instrument_named(name)),
         )
-    except NoProgram:  # that is all there is to say
+    except (NoProgram, ConfigError):  # that is all there is to say
         raise
     except BaseException:
         _report(tools, made, as_json)
         raise
     _report(tools, made, as_json)
     return code
+
+
+def _begin_in_child(profile: str | None, tools: Sequence[str], directory: str | None) -> None:
+    """Do what `toolog run` did, in a process that the program's `multiprocessing` started anew.
+
+    What the program itself configured there, as it does where it is imported, is left alone.
+    """
+    import toolog
+    from toolog.all_pipelines import pipelines
+    from toolog.errors import ToologError
+    from toolog.instrumentation.ownprogram import own_names
+    from toolog.instrumentation.runprogram import instrument_named
+    from toolog.settings.place import begun_in
+
+    if not pipelines():
+        with begun_in(directory):
+            toolog.configure(profile, handle_signals=True)
+    main = sys.modules["__main__"]
+    program = os.path.splitext(os.path.basename(getattr(main, "__file__", None) or ""))[0]
+    spec = getattr(main, "__spec__", None)
+    for name in dict.fromkeys([*tools, *own_names(tools, program if spec is None else spec.name)]):
+        with contextlib.suppress(ToologError):  # told by the process that began
+            instrument_named(name)
 
 
 def _report(tools: Sequence[str], made: Sequence[toolog.Instrumentation], as_json: bool) -> None:
@@ -122,7 +153,7 @@ def _explain() -> None:
         from toolog.instrumentation.doctor import diagnose
 
         seen: dict[str, int] = {}
-        click.echo("toolog run: no call was recorded; what may be the cause:", err=True)
+        click.echo("toolog run: no call was recorded in this process; what may be the cause:", err=True)
         for finding in sorted(diagnose().findings, key=lambda one: one.kind != "problem"):
             seen[finding.cause] = seen.get(finding.cause, 0) + 1
             if finding.kind != "ok" and seen[finding.cause] <= _SHOWN:
@@ -131,15 +162,20 @@ def _explain() -> None:
             elif finding.cause == "wrapped":
                 click.echo(f"  not called: {finding.subject}: {finding.text}", err=True)
         return
+    from toolog.all_pipelines import pipelines
+
     delivered = toolog.flush(_PATIENCE)
     stats = toolog.stats()
     for reason, levels in stats["dropped"].items():
         click.echo(f"toolog run: {sum(levels.values())} records were dropped: {reason}", err=True)
+    in_memory = any(pipeline.outlet.degraded for pipeline in pipelines())
     for sink, number in stats["in_spool"].items():
         if number and not delivered:
+            where, then = "in the spool", "the next run sends them, or `toolog ship`"
+            if in_memory:
+                where, then = "in memory", "they will be lost, as the spool cannot be written"
             click.echo(
-                f"toolog run: {number} records wait in the spool for {sink}, which does not take them; "
-                "the next run sends them, or `toolog ship`",
+                f"toolog run: {number} records wait {where} for {sink}, which does not take them; {then}",
                 err=True,
             )
 

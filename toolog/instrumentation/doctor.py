@@ -26,6 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from toolog.errors import ToologError
+from toolog.faults import safe_text
 from toolog.instrumentation import frameworks, imports
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Tool
@@ -99,7 +100,7 @@ def _resolve(target: Any, load: bool, findings: list[Finding]) -> list[Target]:
                     findings.append(_failed(target, error))
                     return []
                 name = name.rpartition(".")[0]
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # a module that is a program ends the process
                 findings.append(_failed(target, error))
                 return []
     try:
@@ -109,8 +110,9 @@ def _resolve(target: Any, load: bool, findings: list[Finding]) -> list[Target]:
         return []
 
 
-def _failed(target: str, error: Exception) -> Finding:
-    text = f"its import fails with {type(error).__name__}: {error}"
+def _failed(target: str, error: BaseException) -> Finding:
+    told = safe_text(lambda: str(error))
+    text = f"its import fails with {type(error).__name__}{told and ': '}{told}"
     return Finding("problem", "import", target, text, "it is instrumented once it can be imported")
 
 

@@ -170,8 +170,11 @@ def reentered(scope: Scope, plan: Plan) -> bool:
 
 def wanted(plan: Plan) -> bool:
     """Whether a call must be watched: its failure would be recorded. Also fills the cache that the hot path
-    reads.
+    reads; what is called while it is filled (by a signal handler, by a logger's own methods) is counted.
     """
+    if plan.asking:
+        count("reentrant")
+        return False
     known = plan.cache.get
     for level in (20, 40):
         answer = known(level)

@@ -18,6 +18,9 @@ from typing import Any
 
 from toolog.instrumentation.kinds import is_class, is_installed, module_of, module_vars, root_package
 
+MOST_NAMES = 4096
+"""So many names of modules are known at once: a program has thousands at most, and one may make up names."""
+
 
 class Homes:
     """The modules whose calls of a package's tools are the package's own.
@@ -46,7 +49,11 @@ class Homes:
             at_home = self._title == self._package or not any(map(self._is_of_title, list(names.values())))
             if getattr(names.get("__spec__"), "_initializing", False):
                 return at_home  # its namespace is not complete
-        self.known[module] = at_home
+        if len(self.known) >= MOST_NAMES:  # somebody makes up names of modules
+            for name in [name for name, held in list(self.known.items()) if not held]:
+                self.known.pop(name, None)
+        if at_home or len(self.known) < MOST_NAMES:
+            self.known[module] = at_home
         return at_home
 
     def _is_of_title(self, value: Any) -> bool:

@@ -20,7 +20,7 @@ from toolog.context import Place, Scope, current, pop, push
 from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
 from toolog.instrumentation.endings import step_out
-from toolog.instrumentation.homes import Homes
+from toolog.instrumentation.homes import MOST_NAMES, Homes
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 _mro = type.__dict__["__mro__"].__get__
@@ -158,6 +158,8 @@ def _home(module: Any) -> int:
         home = _PASSING  # runs what it was given
     else:
         home = _OURS
+    if len(_homes) >= MOST_NAMES:
+        _homes.clear()
     _homes[module] = home
     return home
 

@@ -17,10 +17,19 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from typing import Any
 
 from toolog.instrumentation.entry import instrument
+from toolog.instrumentation.instrumented import Instrumentation
+from toolog.instrumentation.ownprogram import MAIN, OwnTools, own_names, pieces
 
 
 class NoProgram(SystemExit):
     """There is no such program, which is told on stderr; the exit code is python's: 2, or 1 for a module."""
+
+
+def instrument_named(name: str) -> Instrumentation:
+    """Instrument what a name says. Of the program's own file all calls are records: the outermost one may be
+    that of its ``main``. Raises ConfigError.
+    """
+    return instrument(name, nested=True if name == MAIN else None)
 
 
 def run_program(
@@ -29,14 +38,15 @@ def run_program(
     *,
     module: bool = False,
     tools: Sequence[str] = (),
-    instrument: Callable[[str], Any] = instrument,
+    instrument: Callable[[str], Any] = instrument_named,
 ) -> int:
     """Run a script, a folder or zip file with a ``__main__.py``, or (``module``) a module, as ``python``
     would.
 
-    ``tools``: dotted names to instrument first, each by ``instrument``. Returns the exit code: 0, or 1 after
-    an uncaught exception (told by ``sys.excepthook``), 130 after Ctrl-C. A SystemExit of the program passes
-    through. Raises NoProgram when there is nothing to run, and ConfigError for a tool that cannot be
+    ``tools``: dotted names to instrument first, each by ``instrument``; names below ``__main__``, or below
+    the program's own name, mean what its file itself defines, as it does so. Returns the exit code: 0, or 1
+    after an uncaught exception (told by ``sys.excepthook``), 130 after Ctrl-C. A SystemExit of the program
+    passes through. Raises NoProgram when there is nothing to run, and ConfigError for a tool that cannot be
     instrumented.
     """
     sys.argv = [program, *arguments]
@@ -49,8 +59,10 @@ def run_program(
             sys.path.insert(0, program)
         else:
             sys.path[0] = program
+    own = own_names(tools, program if module else "" if is_container else _stem(program))
     for name in tools:
-        instrument(name)
+        if name != MAIN and not name.startswith(f"{MAIN}."):
+            instrument(name)
     try:
         if module or is_container:
             spec, code = _find_in(program) if is_container else _find_module(program)
@@ -59,6 +71,7 @@ def run_program(
         else:
             program = os.path.abspath(program)  # as python does for __file__ and tracebacks
             spec, code = None, _read(program)
+        codes = [*pieces(_source_of(program, spec), code.co_filename)] if own else [code]
     except OSError as error:
         print(f"toolog run: can't open file {program!r}: {error.strerror}", file=sys.stderr)  # noqa: T201
         raise NoProgram(2) from error
@@ -68,12 +81,18 @@ def run_program(
     except SyntaxError as error:
         return _tell(error)
     main = _make_main(program, spec)
+    tools_of_main = OwnTools(own, main.__dict__, instrument)
     try:
-        exec(code, main.__dict__)
+        for code in codes:
+            exec(code, main.__dict__)
+            tools_of_main.look()
     except SystemExit:
         raise
     except BaseException as error:
         return _tell(error)
+    finally:
+        for name in tools_of_main.missing(tools):
+            print(f"toolog run: {name!r} was not defined", file=sys.stderr)  # noqa: T201
     return 0
 
 
@@ -127,6 +146,28 @@ def _find_in(container: str) -> tuple[ModuleSpec, types.CodeType]:
     if spec is None or code is None:
         raise ImportError(f"can't find '__main__' module in {container!r}")
     return spec, code
+
+
+def _source_of(program: str, spec: ModuleSpec | None) -> bytes | str:
+    """Return the source of the program. Raises ImportError when there is none."""
+    if spec is None:
+        with open(program, "rb") as file:
+            source: bytes | str = file.read()
+            file.seek(0)
+            if pkgutil.read_code(file) is None:
+                return source
+    else:
+        get_source = getattr(spec.loader, "get_source", None)
+        found = None if get_source is None else get_source(spec.name)
+        if found is not None:
+            return str(found)
+    raise ImportError(
+        f"the tools of {program} itself cannot be instrumented without its source; put them into a module"
+    )
+
+
+def _stem(program: str) -> str:
+    return os.path.splitext(os.path.basename(program))[0]
 
 
 def _is_zip(program: str) -> bool:

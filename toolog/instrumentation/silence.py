@@ -4,9 +4,10 @@ level                     the level of ``toolog.calls``, a tool or all handlers 
 disabled logger           ``dictConfig`` with ``disable_existing_loggers`` (its default), logging.disable
 no handler                records go nowhere
 closed handler            ``dictConfig`` closed the handler that was there
+retention                 no policy covers successes, so that they are not shipped
 nested                    calls that a package makes into itself are no records
 stream not ended          a generator or coroutine that nobody ran to its end has no record yet
-other process             a child process knows nothing of what is instrumented here
+other process             a child process knows nothing of what is instrumented here; nobody ships the spool
 dropped                   records were given up, and counted
 troubles                  recording itself failed, and was contained
 """
@@ -16,12 +17,12 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolog import counters, emit
 from toolog.instrumentation.unended import open_streams
-from toolog.levels import ROOT
+from toolog.levels import NAMES, ROOT
 
 if TYPE_CHECKING:
     from toolog.instrumentation.instrumented import Instrumentation
@@ -98,6 +99,41 @@ def _logging() -> Iterator[Finding]:
             "problem", "level", ROOT, f"no handler takes records below {least}, so successful calls are lost",
             "set the handler's level to INFO",
         )  # fmt: skip
+    yield from _options_of(handlers)
+
+
+def _options_of(handlers: list[logging.Handler]) -> Iterator[Finding]:
+    """Give what handlers of ours were told about records: that they ship not all of them, or none."""
+    told: list[Any] = [getattr(handler, "options", None) for handler in handlers]
+    ours = [options for options in told if hasattr(options, "policies") and hasattr(options, "ship")]
+    if ours and len(ours) == len(handlers):
+        unshipped = [find_unshipped(options.policies.route) for options in ours]
+        if all(unshipped):
+            yield from (finding for finding in unshipped[:1] if finding)
+    for options in ours:
+        if options.ship == "none":
+            yield Finding(
+                "note", "other process", f"spool {options.directory}",
+                "records are only written here, and wait for a process that ships them",
+                "run `toolog ship`, or leave ship = 'none' out",
+            )  # fmt: skip
+
+
+def find_unshipped(route: Callable[[int], object]) -> Finding | None:
+    """Return what is to be said of a retention table that names no sink for successes; None for others.
+
+    ``route`` gives the sinks of a level's number.
+    """
+    if route(logging.INFO):
+        return None
+    least = next((name for name, number in NAMES.items() if route(number)), "any level")
+    return Finding(
+        "problem",
+        "retention",
+        "retention",
+        f"nothing below {least} is shipped, so successful calls are lost",
+        "a level's policy covers it up to the next named one: name INFO (or DEBUG), or leave retention out",
+    )
 
 
 def _no_handler() -> Finding:
@@ -156,7 +192,8 @@ def _other_processes() -> Iterator[Finding]:
     if used.children_user + used.children_system > 0:
         yield Finding(
             "note", "other process", "child processes",
-            "this process ran others; what is instrumented here is so in forks, not in programs it started",
+            "this process ran others; what is instrumented here is so in forks (under `toolog run` in all "
+            "that multiprocessing starts), not in programs it started",
             "start them by `toolog run`, or instrument in a module that they import",
         )  # fmt: skip
 

@@ -80,7 +80,8 @@ class Breaker:
             what += f" ({said})" if said and not denied else ""
             tell(
                 f"{self._who}: open",
-                f"{self._who} is left in peace: {what}. Its records wait in the spool, and it is probed"
+                f"{self._who} is left in peace: {what}. Its records wait in the spool (in memory,"
+                " where that cannot be written), and it is probed"
                 f" every {self.max_backoff:g} s at most. See that it can be reached and takes what we send;"
                 " nothing else is to be done",
             )

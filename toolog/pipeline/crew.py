@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 from toolog import sinks
 from toolog.counters import count
-from toolog.errors import ConfigError, NotInstalled
-from toolog.expiry.local import with_file_limits
 from toolog.pipeline.dead_letters import DeadLetters
 from toolog.pipeline.held import Held, HeldReader
 from toolog.pipeline.losses import Losses
@@ -24,11 +22,12 @@ from toolog.pipeline.options import Options
 from toolog.pipeline.outlet import Outlet
 from toolog.pipeline.purge import purge
 from toolog.pipeline.runner import SinkRunner
+from toolog.pipeline.served import Served, prepare
 from toolog.pipeline.source import Source
-from toolog.sinks import Delivery, Sink
+from toolog.sinks import Sink
 from toolog.sinks.base import ByPolicy
 from toolog.sinks.file import FileSink
-from toolog.spool import Cursor, SpoolReader, Track, open_tracks
+from toolog.spool import Cursor, SpoolReader, open_tracks
 
 _POLL = 0.002
 _GRACE = 0.3
@@ -65,9 +64,7 @@ class Crew:
         self._held = held
         self._losses = losses
         self._source = source
-        self._sinks: dict[str, Mapping[str, Any] | Sink] = {}
-        self._delivery: dict[str, Delivery] = {}
-        self._tracks: dict[str, list[Track]] = {}
+        self._served: dict[str, Served] = {}
         self._counting: dict[str, list[SpoolReader]] = {}  # to count by what the disk says
         self._awaited: set[str] = set()
         for name, given in options.sinks.items():
@@ -75,27 +72,15 @@ class Crew:
 
     def _take_in(self, name: str, given: Mapping[str, Any] | Sink) -> None:
         options = self._options
-        table = with_file_limits(name, given, options.policies) if isinstance(given, Mapping) else {}
-        self._sinks[name] = table or given
-        # Made once now, so that a wrong option is told to whoever configures; each thread makes its own
-        # later.
-        try:
-            sink = sinks.create(name, self._sinks[name])
-            self._delivery[name] = sinks.delivery(sink, table)
-            self._tracks[name] = _tracks_of(sink, name, options)
-        except NotInstalled:
-            if options.ship != "none":  # else it is needed by the process that ships alone
-                raise
-        except ConfigError:
-            if options.ship != "none" or not sinks.is_only_named(name, given):
-                raise
+        # Each thread makes a sink of its own later.
+        self._served[name] = prepare(name, given, options)
         if options.ship == "background" and self._outlet.spool is not None:
             self._outlet.spool.reserve(name)
 
     @property
     def sinks(self) -> list[str]:
         """The names of the sinks."""
-        return list(self._sinks)
+        return list(self._served)
 
     @property
     def runners(self) -> list[SinkRunner]:
@@ -112,7 +97,7 @@ class Crew:
     def start(self) -> None:
         """Start the threads that do not run."""
         if not self.members:
-            self.members = [member for name in self._sinks for member in self._engage(name)]
+            self.members = [member for name in self._served for member in self._engage(name)]
         self.before = [runner for runner in self.before if runner.alive]
         busy = {runner.sink_name for runner in self.before}
         for runner, _, _ in self.members:
@@ -169,7 +154,7 @@ class Crew:
 
     def _engage(self, name: str) -> list[Member]:
         """Return who serves one sink, on each of its tracks."""
-        cursors = open_tracks(self._options.directory, name, self._tracks.get(name, ()))
+        cursors = open_tracks(self._options.directory, name, self._served[name].tracks)
         return [self._member(name, cursor) for cursor in cursors]
 
     def _member(self, name: str, cursor: Cursor) -> Member:
@@ -177,9 +162,11 @@ class Crew:
         policy = cursor.track.policy
         reader = self._reader(name, cursor)
         held = HeldReader(self._held, reader.wants)
+        served = self._served[name]
+        assert served.delivery is not None  # of a sink that this process serves
 
         def make() -> Sink:
-            sink = sinks.create(name, self._sinks[name])
+            sink = sinks.create(name, served.source)
             return sink.for_policy(policy) if policy and isinstance(sink, ByPolicy) else sink
 
         def letters() -> Path | None:
@@ -188,7 +175,7 @@ class Crew:
         runner = SinkRunner(
             name,
             make,
-            self._delivery[name],
+            served.delivery,
             options.policies,
             [self._source(reader), held],
             DeadLetters(
@@ -233,20 +220,20 @@ class Crew:
 
         ``by_disk``: another process moves the cursors. ``stop``: see `SpoolReader.pending`.
         """
-        found = dict.fromkeys(self._sinks, 0 if self.members else len(self._held.frames))
+        found = dict.fromkeys(self._served, 0 if self.members else len(self._held.frames))
         for runner, _, held in self.members:
             found[runner.sink_name] += held.pending()
         if self.members and not by_disk:
             counted = [(runner.sink_name, reader) for runner, reader, _ in self.members]
         else:
-            counted = [(name, reader) for name in self._sinks for reader in self._readers_by_disk(name)]
+            counted = [(name, reader) for name in self._served for reader in self._readers_by_disk(name)]
         for name, reader in counted:
             found[name] += reader.pending(stop)
         return found
 
     def passed_by_disk(self, segment: str) -> int:
         """Return up to which byte of a segment every sink has acknowledged, as it stands on disk."""
-        readers = [reader for name in self._sinks for reader in self._readers_by_disk(name)]
+        readers = [reader for name in self._served for reader in self._readers_by_disk(name)]
         return min([reader.passed(segment) for reader in readers], default=0)
 
     def _readers_by_disk(self, name: str) -> list[SpoolReader]:
@@ -268,13 +255,6 @@ def worst(breakers: Mapping[tuple[str, str], str]) -> dict[str, str]:
     for (sink, _), state in breakers.items():
         found[sink] = min(state, found.get(sink, "closed"), key=_WORST_FIRST.index)
     return found
-
-
-def _tracks_of(sink: Sink, name: str, options: Options) -> list[Track]:
-    """Return the tracks on which a sink is served; one that must know how far it came has but one."""
-    if not isinstance(sink, ByPolicy) or hasattr(sink, "cursor_state"):
-        return []
-    return [Track(policy.name, policy.levelno) for policy in options.policies.of_sink(name)]
 
 
 _abandoned: list[Any] = []

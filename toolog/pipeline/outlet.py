@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
 
-from toolog.counters import contain
+from toolog.counters import contain, tell
 from toolog.errors import SpoolError, SpoolFull
 from toolog.pipeline.held import Held
 from toolog.spool import Spool, SpoolWriter
@@ -252,6 +252,12 @@ class Outlet:
         lost: dict[int, int] = {}
         for frame in left:
             lost[frame.levelno] = lost.get(frame.levelno, 0) + 1
+        if left:
+            tell(
+                f"lost {self.directory}",
+                f"{len(left)} records are lost: the process ended before every sink had them, and the spool "
+                f"{self.directory} cannot be written",
+            )
         return lost
 
     def close(self) -> None:

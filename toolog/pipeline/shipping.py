@@ -56,7 +56,7 @@ class Shipping:
         self._was_shipper = False  # at the end
         self._ready = False  # the lock is ours, and the cursors were read since
         self._other_ships = False
-        self._lock_at = 0.0
+        self._lock_at = self._asked_at = 0.0
         self._born, self._began = time.monotonic(), time.time_ns()
         self._refused_at = 0.0
 
@@ -107,7 +107,9 @@ class Shipping:
         try:
             if self._lock is None:
                 self._lock = self.outlet.spool.shipper_lock()
+            asked_at = time.monotonic()
             self._other_ships = not self._lock.try_acquire()
+            self._asked_at = asked_at  # not before: till then the answer is that of the time before
             if self._other_ships:
                 self._claims = []  # the other one has its own
         except SpoolError as error:
@@ -121,7 +123,9 @@ class Shipping:
         """Read again what another process may have left since: cursors, and dead letters on their way."""
         if self.outlet.spool is not None:
             self.outlet.spool.mend()
-        self._claims = take_claims(self.options.directory, self.crew.sinks)
+        writer = self.outlet.writer
+        wrote = (lambda name: False) if writer is None else writer.wrote
+        self._claims = take_claims(self.options.directory, self.crew.sinks, wrote)
         self.crew.reload()  # they served what memory held, by what they knew then
         waiting = list(dict.fromkeys(claim.sink for claim in self._claims if claim.waits()))
         if waiting:
@@ -249,10 +253,13 @@ class Shipping:
 
         With what dead processes left there since this one began, such as the workers of its pools;
         ``and_left``: all that they left. Where no thread runs, this one ships. Where another process ships
-        there is nothing to wait for. False when the deadline (monotonic seconds) came.
+        there is nothing to wait for; another handler of this process is. False when the deadline (monotonic
+        seconds) came.
         """
         since = 0 if and_left else self._began
-        arrivals = Arrivals(self.outlet, self._held, lambda: self.own_segments(left_since=since), self.passed)
+        arrivals = Arrivals(
+            self.outlet, self._held, lambda: self.own_segments(left_since=since), self._passed_for_all
+        )
         is_done = _Once(lambda: self._has_arrived(arrivals))
         began = time.monotonic()
         for runner in [runner for runner in self.runners if not runner.alive and not runner.stopping]:
@@ -274,8 +281,12 @@ class Shipping:
     def _has_arrived(self, arrivals: Arrivals) -> bool:
         if not arrivals.left_memory:
             return False
-        if not self.is_shipper:  # either another process ships, or nobody can: the spool is all there is
-            return self._other_ships or self.outlet.spool is None
+        if not self.is_shipper:
+            if self.outlet.spool is None:
+                return True  # nobody can ship: memory is all there is
+            if self._lock is not None and self._lock.was_here(self._asked_at):
+                return arrivals.left_disk()  # another handler of this process has the right, or just let go
+            return self._other_ships
         readers = self.crew.readers
         with readers[0].hold() if readers else nullcontext():  # nothing is given up meanwhile
             return arrivals.left_disk()
@@ -283,6 +294,10 @@ class Shipping:
     def passed(self, name: str) -> int:
         """Return up to which byte of a segment every sink has acknowledged."""
         return min([reader.passed(name) for reader in self.crew.readers], default=0)
+
+    def _passed_for_all(self, name: str) -> int:
+        """Return the same, where another handler of this process may be the one that ships."""
+        return self.passed(name) if self.is_shipper else self.crew.passed_by_disk(name)
 
     def is_acknowledged(self) -> bool:
         """Whether every sink has all that this process has in the spool, as it stands on disk."""

@@ -29,11 +29,11 @@ def plan_lines(plans: Sequence[SinkPlan], *, purge: bool = True) -> Iterator[Lin
             yield [("bad", f"  {visible(plan.trouble)}")]
             continue
         if plan.terms:
-            yield from table(_TERMS, [_term(term) for term in plan.terms], widest=70)
+            yield from table(_TERMS, [_term(term) for term in plan.terms], widest=140)
         for change in plan.changes:
             yield _change(change)
         if purge and plan.pieces:
-            yield from table(_PIECES, [_piece(piece) for piece in plan.pieces], right=(3, 4), widest=90)
+            yield from table(_PIECES, [_piece(piece) for piece in plan.pieces], right=(3, 4), widest=140)
         for sentence in plan.foreign:
             yield [("bad", f"  {visible(sentence)}")]
         yield from _notes(plan)
@@ -97,7 +97,12 @@ def _piece(piece: Piece) -> list[str]:
 
 
 def period(seconds: float) -> str:
-    """Return a duration in the largest unit that says it: ``7 days``, ``36 hours``, ``90 s``."""
+    """Return a duration in the largest unit that says it: ``7 days``, ``36 hours``, ``90 s``; a long one that
+    none says in two: ``1 day 1 s``.
+    """
+    rest = seconds % _DAY
+    if seconds > _DAY and rest % 3600.0:
+        return f"{period(seconds - rest)} {period(rest)}"
     for unit, name in ((_DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= unit and seconds % unit == 0:
             number = int(seconds / unit)

@@ -15,6 +15,7 @@ from toolog.breath import breathe, breathing
 from toolog.call import _COUNTS
 from toolog.context import HOLD_TAG
 from toolog.counters import contain
+from toolog.levels import watch_filters
 from toolog.process import Names
 from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import Sanitizer, default, inuse
@@ -173,5 +174,14 @@ def _may_be_on_hold(record: ToolRecord) -> bool:
     return ormsgpack.packb(HOLD_TAG) in record._tail
 
 
+def _follow_filters(filters: list[Any]) -> None:
+    """Let a sanitizer among the filters of the loggers above all tools count for every record on which no
+    other one is stamped.
+    """
+    given = [one for one in filters if isinstance(one, Sanitizer)]
+    ToolRecord.toolog_sanitizer = given[-1] if given else None
+
+
 ToolRecord.sealer = staticmethod(seal)
+watch_filters(_follow_filters)
 Names.mask = staticmethod(inuse.mask_name)

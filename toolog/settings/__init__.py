@@ -25,7 +25,7 @@ class CaptureSettings:
         self.capture_config = True
         self.capture_output = False
         self.hash_key: str | None = None
-        self.levels: dict[str, str] = {}
+        self.levels: dict[str, int] = {}
         self.max_bytes = 65536
         self.max_depth = 10
         self.max_items = 1000

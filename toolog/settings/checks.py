@@ -29,17 +29,25 @@ def level_number(value: object, where: str) -> int:
     """Return the number of a level given by name or number. Raises ConfigError naming the nearest level."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
+    if isinstance(value, str) and (number := find_level(value)) is not None:
+        return number
     names = logging.getLevelNamesMapping()
-    if isinstance(value, str):
-        if value.strip().upper() in names:
-            return names[value.strip().upper()]
-        if value.strip().isdigit():
-            return int(value)
     guess = nearest(str(value), names)
     hint = (
         f"did you mean {guess!r}?" if guess else f"known: {', '.join(sorted(names, key=names.__getitem__))}"
     )
     raise ConfigError(f"{where}: unknown level {shown(value)}; {hint}")
+
+
+def find_level(text: str) -> int | None:
+    """Return the number that a level's name or digits stand for, names that the application gave
+    (``logging.addLevelName``) among them; None for another text.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return int(text)
+    names = logging.getLevelNamesMapping()
+    return names.get(text, names.get(text.upper()))
 
 
 def _choice(parameter: Parameter, value: Any, where: str) -> str:
@@ -120,9 +128,9 @@ def _keyed(parameter: Parameter, value: Any, where: str) -> Mapping[str, Any]:
     return table
 
 
-def _levels(parameter: Parameter, value: Any, where: str) -> dict[str, str]:
+def _levels(parameter: Parameter, value: Any, where: str) -> dict[str, int]:
     table = _keyed(parameter, value, where)
-    return {event: logging.getLevelName(level_number(table[event], f"{event} of {where}")) for event in table}
+    return {event: level_number(table[event], f"{event} of {where}") for event in table}
 
 
 def _strings(parameter: Parameter, value: Any, where: str) -> dict[str, str]:

@@ -64,10 +64,14 @@ def read_variable(parameter: Parameter) -> tuple[str, Any] | None:
 
 
 def _parse(parameter: Parameter, text: str) -> Any:
-    """Return what the text of an environment variable means; tables are JSON, lists are separated by
-    commas.
+    """Return what the text of an environment variable means; tables are JSON, lists are, too, or separated
+    by commas.
     """
-    if parameter.kind in ("table", "levels", "strings") or (parameter.kind == "durability" and "{" in text):
+    if (
+        parameter.kind in ("table", "levels", "strings")
+        or (parameter.kind == "durability" and "{" in text)
+        or (parameter.kind == "names" and text.lstrip().startswith("["))
+    ):
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -37,7 +37,7 @@ in `pyproject.toml`. A file of another name is TOML or, with the suffix `.json`,
 `[tool.toolog]` there, too, or at its top. `--config` of a command is read in place of both. Relative paths
 go by the working directory, whatever file they stand in.
 
-In environment variables, tables are JSON and lists are separated by commas. Sizes and
+In environment variables, tables are JSON, and lists are JSON or separated by commas. Sizes and
 durations are plain bytes and seconds, or text with a unit: `"16 MiB"`, `"500 ms"`, `"7 days"`. An unknown key
 raises `ConfigError`, which names the nearest one that exists.
 """

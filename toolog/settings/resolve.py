@@ -18,6 +18,7 @@ from toolog.settings import CaptureSettings, capture, provisional
 from toolog.settings.checks import check
 from toolog.settings.environment import check_environment, read_variable
 from toolog.settings.files import VARIABLE, read_config
+from toolog.settings.place import from_here, working_directory
 from toolog.settings.table import TABLE, Parameter, section
 
 
@@ -126,11 +127,11 @@ def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
     """
     if named := os.environ.get(VARIABLE):
         try:
-            return read_config(Path(named).expanduser())
+            return read_config(from_here(named))
         except ConfigError as error:
             raise ConfigError(f"environment variable {VARIABLE}: {error}") from error
     try:
-        directory = start or Path.cwd()
+        directory = start or Path(working_directory())
         for folder in (directory, *directory.parents):
             file = folder / "pyproject.toml"
             if file.is_file():

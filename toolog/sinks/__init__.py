@@ -37,6 +37,7 @@ __all__ = [
     "SinkRecord",
     "create",
     "delivery",
+    "find",
     "known_types",
 ]
 
@@ -76,9 +77,7 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
             f"sink {name!r} is a table of options or a sink object, not a {type(options).__name__}"
         )
     kind = options.get("type", name)
-    if not isinstance(kind, str):
-        raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {shown(kind)}")
-    factory = _find(name, kind)
+    factory = find(name, kind)
     own = {key: value for key, value in options.items() if key not in COMMON_OPTIONS}
     declared, needed, takes_any = _declared(factory)
     if not takes_any:
@@ -128,7 +127,12 @@ def _entry_points() -> Any:
     return entry_points(group=GROUP)
 
 
-def _find(name: str, kind: str) -> Any:
+def find(name: str, kind: object) -> Any:
+    """Return what makes sinks of a type, which ``name`` is the configuration's entry for. Raises ConfigError
+    for a type that nobody knows or that cannot be imported.
+    """
+    if not isinstance(kind, str):
+        raise ConfigError(f"type of sink {name!r} is a name or 'package.module:Class', not {shown(kind)}")
     if kind in BUILT_IN:
         return _load(BUILT_IN[kind])
     if ":" in kind:

@@ -60,6 +60,7 @@ class FileSink:
     failure. Raises ConfigError for a wrong value.
     """
 
+    paths = ("path",)
     batch = BatchLimits(max_records=5000, max_bytes=4 * 1024 * 1024, max_age=0.5)
 
     def __init__(

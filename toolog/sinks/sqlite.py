@@ -29,6 +29,7 @@ class SqliteSink:
     directory).
     """
 
+    paths = ("path",)
     batch = BatchLimits(max_records=5000, max_bytes=16 * 1024 * 1024, max_age=0.25)
 
     def __init__(self, *, path: str | os.PathLike[str] = ".toolog/calls.db", name: str = "sqlite") -> None:

@@ -10,7 +10,7 @@ the same, and what only such a sink waits for is the first to be given up then.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -61,10 +61,13 @@ class Claim(SpoolReader):
         )
 
 
-def read_claims(directory: Path, served: Collection[str]) -> list[Claim]:
+def read_claims(
+    directory: Path, served: Collection[str], wrote: Callable[[str], bool] = lambda name: False
+) -> list[Claim]:
     """Return the claims of the sinks that are not ``served``; changes nothing.
 
-    Such a sink has a cursor, or segments that are for it alone.
+    Such a sink has a cursor, or segments that are for it alone. ``wrote`` tells the segments of whoever asks:
+    no sink that went before has a claim on those.
     """
     known = {path_of(directory, sink) for sink in served}
     found: list[Claim] = []
@@ -73,7 +76,9 @@ def read_claims(directory: Path, served: Collection[str]) -> list[Claim]:
             continue
         tracks = open_tracks(directory, sink, path=path)
         if tracks[0].left is None:
-            tracks[0].left = [name for name in _listing(directory) if _holds(directory, tracks, name)]
+            tracks[0].left = [
+                name for name in _listing(directory) if not wrote(name) and _holds(directory, tracks, name)
+            ]
         found += [Claim(directory, track) for track in tracks]
     addresses = {naming.address(sink) for sink in (*served, *(claim.sink for claim in found))}
     for address in {naming.addressee(name) for name in _listing(directory)} - addresses - {""}:
@@ -83,7 +88,9 @@ def read_claims(directory: Path, served: Collection[str]) -> list[Claim]:
     return found
 
 
-def take_claims(directory: Path, served: Collection[str]) -> list[Claim]:
+def take_claims(
+    directory: Path, served: Collection[str], wrote: Callable[[str], bool] = lambda name: False
+) -> list[Claim]:
     """Return the claims of sinks that are not ``served``, and note in the cursors what they are.
 
     The cursors of sinks that are served again lose that note. Only the holder of the shipper's lock may do
@@ -94,7 +101,7 @@ def take_claims(directory: Path, served: Collection[str]) -> list[Claim]:
         if first.left is not None:
             first.left = None
             first.save()
-    claims = read_claims(directory, served)
+    claims = read_claims(directory, served, wrote)
     for claim in claims:
         claim.cursor.save()
     return claims

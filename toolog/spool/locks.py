@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 
@@ -13,6 +15,9 @@ from toolog.ownership import hand_over
 from toolog.spool import forks
 
 NAME = "shipper.lock"
+_here: dict[Path, float] = {}
+"""When this process let go of a lock last (monotonic seconds), or infinity while it has it. (Its process id in
+the file does not tell: in another container it may be another's.)"""
 
 
 class ShipperLock:
@@ -62,7 +67,14 @@ class ShipperLock:
             pass
         self._pid = os.getpid()
         self._fd, self._mark = fd, mark(fd)
+        _here[self.path] = math.inf
         return True
+
+    def was_here(self, since: float) -> bool:
+        """Whether another object of this process has the lock, or had it at some time since then (monotonic
+        seconds).
+        """
+        return not self.held and _here.get(self.path, -math.inf) >= since
 
     def is_taken(self) -> bool:
         """Whether somebody has the lock; creates nothing and takes nothing."""
@@ -111,9 +123,10 @@ class ShipperLock:
                 pass
         self._close()
 
-    def _close(self) -> None:
+    def _close(self, here: dict[Path, float] = _here) -> None:  # a default: finalizers run late
         fd, self._fd = self._fd, -1
         if fd >= 0:
+            here[self.path] = time.monotonic()
             let_go(fd, self._mark)
 
     def after_fork_in_child(self) -> None:
@@ -121,6 +134,7 @@ class ShipperLock:
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._close()
+            _here.clear()
 
     def __enter__(self) -> ShipperLock:
         if not self.try_acquire():

@@ -33,6 +33,8 @@ MAX_SIZE = 1 << 30
 SEGMENT_SIZE = 16 << 20
 
 _INTACT = frozenset({errno.ENOSPC, errno.EDQUOT})  # the kernel wrote nothing, the segment is as it was
+_TRIES = 3
+"""How often a write is tried again in another segment, when the application closed the file."""
 _HEADER_ROOM = 384  # bytes that a new segment needs before its first record
 
 
@@ -71,12 +73,13 @@ class SpoolWriter:
         self._left: dict[str, tuple[Path, weakref.ref[Segment]]] = {}
         self._deleted: list[Segment] = []  # somebody deleted them while they were written to
 
-    def append(self, levelno: int, serializer: int, payload: bytes) -> int:
+    def append(self, levelno: int, serializer: int, payload: bytes, tries: int = _TRIES) -> int:
         """Append one record and return its serial number; when this returns, the kernel has the record.
 
         ``levelno`` is the record's level (0 to 65535), ``serializer`` the code of how ``payload`` was made.
         Raises SpoolFull when the directory has reached its bound, SpoolError when the record could not be
-        written (the OSError is its cause); such a record counts as not accepted.
+        written (the OSError is its cause); such a record counts as not accepted. ``tries``: into how many
+        segments more, where the application closes the file that is being written to.
         """
         current = self._segment
         length = len(payload)
@@ -95,8 +98,8 @@ class SpoolWriter:
             written = os.write(current.fd, data)
         except OSError as error:
             failed = self._failed(current, error)
-            if error.errno == errno.EBADF:
-                return self.append(levelno, serializer, payload)  # into another segment
+            if error.errno == errno.EBADF and tries:
+                return self.append(levelno, serializer, payload, tries - 1)
             raise failed from error
         if written != total:
             raise self._torn(current, written, total)
@@ -122,7 +125,9 @@ class SpoolWriter:
                 break
         return accepted
 
-    def _append_some(self, records: Sequence[tuple[int, int, bytes]], first: int, most: int) -> int:
+    def _append_some(
+        self, records: Sequence[tuple[int, int, bytes]], first: int, most: int, tries: int = _TRIES
+    ) -> int:
         """Append up to ``most`` records from ``first`` on, as go into one segment; return how many."""
         count = 0
         total = 0
@@ -147,8 +152,8 @@ class SpoolWriter:
             written = os.write(current.fd, b"".join(parts))
         except OSError as error:
             failed = self._failed(current, error)
-            if error.errno == errno.EBADF:
-                return self._append_some(records, first, most)
+            if error.errno == errno.EBADF and tries:
+                return self._append_some(records, first, most, tries - 1)
             raise failed from error
         if written == total:
             return count
@@ -292,6 +297,10 @@ class SpoolWriter:
         current = self._segment
         if current is not None:
             self._leave(current)
+
+    def wrote(self, name: str) -> bool:
+        """Tell whether a segment, by its name without suffix, is one of this writer's."""
+        return f"_{self._random}_" in name
 
     def notice_deleted(self) -> bool:
         """Tell whether somebody deleted a segment that records were appended to, and end it in that case."""

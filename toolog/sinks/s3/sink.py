@@ -42,6 +42,8 @@ class S3Sink:
     ``tags``. Raises ConfigError for a wrong option, and where boto3 is missing.
     """
 
+    paths = ("ca_certs",)
+    texts = ("tags",)
     batch = BatchLimits(max_records=50_000, max_bytes=16 * 1024 * 1024, max_age=300.0)
 
     def __init__(

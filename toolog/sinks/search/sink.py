@@ -41,6 +41,7 @@ class ElasticsearchSink:
     ConfigError for a wrong option or a client that is not installed.
     """
 
+    paths = ("ca_certs",)
     batch = BatchLimits(max_records=8000, max_bytes=16 * 1024 * 1024, max_age=1.0)
     max_backoff = 20.0  # a server that is back is seen soon: what waited meanwhile takes its time
     kind = "elasticsearch"
