@@ -28,6 +28,8 @@ _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 _RUN = r"[A-Za-z0-9_.$\[\]\x80-\xff-]*"
 #: Between the two words of a pair: what a name can hold, or the blank of a label (`API key: ...`).
 _JOINT = r"(?:[0-9_.$\[\]\x80-\xff-]*|[ \t])"
+#: Between the words of a name of three.
+_OF = r"(?:['0-9_.$\[\]\x80-\xff-]*|[ \t])"
 #: The bytes of `：是为為éè→⇒—–`, which can stand for a sign.
 _WIDE = r"\x9a\xaf\xba\xe9\xe8\x92\xd2\x94\x93"
 #: What is told of a token that stands behind its name: `token x1y2z3 is invalid`.
@@ -47,7 +49,7 @@ def _any_byte(words: Iterable[str]) -> str:
 _SIGNS = (
     rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
     rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"
-    rf"|(?:by|for|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
+    rf"|(?:by|for|of|to|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
     rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
@@ -66,8 +68,8 @@ _FIRST = re.compile(r"[^\W\d]")
 #: `_SIGNS` behind a name in the text itself.
 _ANNOUNCED = re.compile(
     r"[=:：>是为為éè→⇒\"'`*\\&]"
-    rf"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
-    rf"|(?:by|for|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"
+    rf"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
+    rf"|(?:by|for|of|to|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"
     rf"|[^\s]{{1,512}}+[ \t]+{TOLD})",
     re.I,
 )
@@ -112,11 +114,17 @@ class Candidates:
             f"(?:{'|'.join(map(_pattern, firsts))}){_JOINT}{_pattern(second)}"
             for second, firsts in ends.items()
         ]
+        parts += [
+            _OF.join(f"(?:{'|'.join(map(_pattern, sorted(set(some))))})" for some in zip(*phrases, strict=True))
+            for phrases in _by_last(words.phrases)
+        ]
         parts += plain
         parts += map(_pattern, sorted(_least(word for word in known if not word.isascii())))
         word = f"(?:{'|'.join(parts)})"
         #: Second words of labels of two.
-        self._seconds = frozenset((*ends, *(phrase[-1] for phrase in words.added)))
+        self._seconds = frozenset(
+            (*ends, *(phrase[-1] for phrase in words.added), *(phrase[-1] for phrase in words.phrases))
+        )
         self._word = _scan(word + r"[^\n]*")
         self._signed = _scan(f"{_RUN}{word}{_RUN}{_SIGNS}")
         self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
@@ -219,6 +227,14 @@ class Candidates:
             begin, end = view.rfind(b"\n", 0, start) + 1, view.find(b"\n", start)
             others.add(view[begin : end if end >= 0 else len(view)].decode())
         return others
+
+
+def _by_last(phrases: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
+    """Yield phrases in groups that end with the same word."""
+    ends: dict[str, list[tuple[str, str, str]]] = {}
+    for phrase in phrases:
+        ends.setdefault(phrase[-1], []).append(phrase)
+    yield from ends.values()
 
 
 def _least(words: Iterable[str]) -> list[str]:

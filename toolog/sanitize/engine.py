@@ -18,7 +18,7 @@ from toolog.sanitize.fold import fold
 from toolog.sanitize.jsontext import dump_like, parse
 from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
 from toolog.sanitize.objects import causes_of, fields_of
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.plausible import fits_shape, is_mask, is_permission, is_reference, is_release
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import LEAST_NUMBER, Span, int_rule
 from toolog.sanitize.spans import find_spans
@@ -140,6 +140,8 @@ class Walk:
     def _secret(self, value: str, verdict: Verdict, path: Path, depth: int) -> Any:
         rule, shape = verdict
         if not value.strip() or is_mask(value) or is_reference(value):
+            return value
+        if is_permission(value, rule) or is_release(value, rule):
             return value
         if shapes.is_message(value, path):
             return self._text(value, path, depth)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
+from toolog.sanitize.tables import judge_end
 from toolog.sanitize.words import Verdict
 
 Judge = Callable[[str], Verdict | None]
@@ -18,8 +19,14 @@ _TAG = re.compile(
     r"(?=[^<>]{0,4096}?\s(?i:value|content)\s{0,4}=)[A-Za-z][^<>]{0,4096}+>"
 )
 _ATTRIBUTE = re.compile(r"(?<=\s)([A-Za-z:-]{1,40}+)\s{0,4}=\s{0,4}(\\{0,8}[\"'])([^\"'<>]{0,4096}?)\2")
+_MOST_COLUMNS = 200
 _NAMES = frozenset(("name", "key", "id", "property", "itemprop"))
 _VALUES = frozenset(("value", "content"))
+#: The parts of a table in HTML: where a row begins, and cells with their text.
+_GRID = re.compile(
+    r"<(?:(?P<row>tr)\b[^<>]{0,400}+>|(?P<end>/table)>"
+    r"|(?P<kind>t[hd])\b[^<>]{0,400}+>(?:\s{0,40}<(?!/|t[hdr])[a-z][^<>]{0,200}+>){0,3}\s{0,40}(?P<text>[^<>]{0,4096}+))"
+)
 _INSERT = re.compile(
     r"[iI](?<!\w.)(?i:nto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\())"
 )
@@ -48,6 +55,33 @@ def find_tags(text: str, judge: Judge) -> Iterator[Span]:
                 found = attribute.span(3)
         if mark is not None and found is not None and _shows(text[slice(*found)], mark):
             yield *found, mark[0]
+
+
+def find_grids(text: str, judge: Judge) -> Iterator[Span]:
+    """Find the cells of tables in HTML that stand below a sensitive head.
+
+    :param judge: the key predicate.
+    """
+    if "<th" not in text or "<td" not in text:
+        return
+    marks: list[Verdict | None] = []
+    place = 0
+    for part in _GRID.finditer(text):
+        if part["end"]:
+            marks = []
+        elif part["row"]:
+            place = 0
+        elif part["kind"] == "th":
+            marks = marks[:place] if place < len(marks) else marks
+            marks.append(judge_end(part["text"].strip(), judge) if len(marks) < _MOST_COLUMNS else None)
+            place += 1
+        else:
+            mark = marks[place] if place < len(marks) else None
+            value = part["text"].strip()
+            if mark is not None and _shows(value, mark) and not (value.isalpha() or says_nothing(value)):
+                start = text.index(value, part.start("text"))
+                yield start, start + len(value), mark[0]
+            place += 1
 
 
 def find_inserts(text: str, judge: Judge) -> Iterator[Span]:

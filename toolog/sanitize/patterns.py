@@ -18,7 +18,7 @@ from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
-from toolog.sanitize.languages import BE, OF, WHOSE
+from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.words import SUFFIXES
 
@@ -56,6 +56,8 @@ _TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
 AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\[\]-~]|\\+[^\"\\])"
 _GAP = r"(?:[ \t]|\\+t)+"
 JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
+#: The same, and apostrophes as they are printed.
+_APOSTROPHES = JOINT.replace("(?:", r"(?:\xe2\x80\x99|\\+u2019|", 1)
 _BLANK = (
     r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
     r"|\xef\xbc[\x88\x89]"
@@ -81,6 +83,10 @@ def _begun(words: Iterable[str]) -> str:
     )
 
 
+#: What stands between a label and whom or what it is for.
+_FOR = ("for", "to")
+#: (what is a label's only when a sign or `is` comes in the end: it is met in every text)
+_OF = r"of[ ](?:[A-Za-z0-9_@.'\- ]|[\xc3-\xf4][\x80-\xbf]+|\\+u[0-9a-fA-F]{4})*(?:[ (](?:is|was|are)[ ]|[:=(\\>])"
 #: The keys of `{name, value}` items, and those of tables.
 NAME_KEYS = (
     "name",
@@ -95,9 +101,18 @@ NAME_KEYS = (
     "Key",
     "k",
     "path",
+    "ParameterKey",
+    "label",
+    "setting",
+    "option",
+    "property",
+    "attribute",
 )
 COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
-VALUE_KEYS = ("value", "val", "content", "Value", "v")
+VALUE_KEYS = (
+    *("value", "val", "content", "Value", "v", "ParameterValue"),
+    *("old_value", "new_value", "oldValue", "newValue", "old", "new"),
+)
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
 #: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
 #: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
@@ -106,14 +121,14 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|<\\*/"
     rf"|(?:{_GAP})?(?:--?>|\xe2(?:\x86\x92|\x87\x92|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))"
     # (an element of markup with attributes)
     r"|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
-    rf"|{_GAP}(?:\(|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun(('for', *BE, *OF, *WHOSE))}"
+    rf"|{_GAP}(?:\(|{_OF}|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun((*_FOR, *BE, *OF, *WHOSE))}"
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
@@ -213,6 +228,19 @@ def pair_ends(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return ends
 
 
+def phrases_in_bytes() -> list[str]:
+    """Match the names of three words, of which the one between says nothing."""
+    groups = (
+        [_any_spelling(words.split()) for words in (firsts, between, lasts)]
+        for _, firsts, between, lasts in PHRASES
+    )
+    return [f"{first}{_APOSTROPHES}{middle}{_APOSTROPHES}{last}" for first, middle, last in groups]
+
+
+def _any_spelling(words: Iterable[str]) -> str:
+    return "(?:" + "|".join(sorted({word_of(form) for word in words for form in spellings(word)})) + ")"
+
+
 def rare_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
     """Answer the pairs that are looked for as such, and the words that are looked for alone, because few
     texts have them: second words with marks or of other alphabets, but for single signs of Han."""
@@ -254,8 +282,9 @@ def names_in_bytes(
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
         + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
-        + f"|{_GAP}(?:{_begun(('for', *BE, *OF, *WHOSE))})))",
+        + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
+        "(?:" + "|".join(phrases_in_bytes()) + ")" + AFTER,
     ]
 
 
@@ -287,7 +316,7 @@ def loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     groups += sorted({beginning(word) for word in [*least, *alone] if not word.isascii()})
     for second, firsts in pair_ends(pairs).items():
         groups.append(f"(?:{'|'.join(sorted(set(map(ending, firsts))))}){JOINT}{beginning(second)}")
-    return "(?:" + "|".join(groups) + ")"
+    return "(?:" + "|".join([*groups, *phrases_in_bytes()]) + ")"
 
 
 def describing(names: str) -> tuple[str, str]:
@@ -396,7 +425,7 @@ HIDDEN = [
 NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@|%(?:25)*3[Aa]%(?:25)*2[Ff]%(?:25)*2[Ff][^ \t\r\n&#\"'<>]*%(?:25)*40",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)",
+    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+[!-~]",
     rf"(?i:setx|setenv)|set{_GAP}-|(?:ENV|_set_header|_param|RequestHeader){_GAP}",
     rf"(?:config|configure|secrets?|vars?|env){_GAP}(?:--?[a-z-]+{_GAP})*(?:set|add|put){_GAP}",
     r"(?i:securestring)|pgpass|database:username:password|kty",
@@ -407,10 +436,11 @@ PROGRAM_LINES = (
     r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
     + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
     + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
-    + r"|echo.*\||net +user +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
+    + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
+    + r"|echo.*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
 )
 PROGRAM_NAMES = (
-    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user|smbclient|7z|htpasswd|freerdp|nmcli"
+    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user?|https? |lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
     r"|wpa_passphrase|secret set"
     r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
 )

@@ -23,18 +23,35 @@ _STATUS = frozenset(
     args see your the a an is was please must should may bearer basic digest oauth oauth2 mtls jwt saml ldap
     kerberos session anonymous public private internal external later lax strict accept decline sms email app
     call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
-    same-origin read write read-only write-only readonly read-write read-all write-all""".split()
+    same-origin secure httponly samesite read write read-only write-only readonly read-write read-all write-all""".split()
+)
+_RELEASE = (
+    r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}(?:[-+.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)[.-]?[0-9]{0,6})?"
+)
+_RELEASED = re.compile(_RELEASE)
+#: Rules of values that are never made of a few numbers with dots between them.
+_NO_RELEASES = frozenset(("token", "cookie", "secret", "credential", "passport", "api_key", "authorization"))
+#: What roles may do, under the names of what they may do it to (`id-token: write`, `secrets: [get, list]`).
+_PERMISSIONS = frozenset(
+    "read write none admin get list watch create update patch delete read-only write-only read-write".split()
 )
 _REFERENCE = re.compile(
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*"
     r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|:[A-Za-z_]{1,60}|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
+    # where vaults and clouds keep it
+    r"|(?:op|vault|ssm|secretsmanager|keyring|keychain|kv|azurekv|gcpsm|gcp-sm|bws|doppler|infisical|sops)"
+    r"(?:\+[a-z]{2,12})?://[\w./@%?=&:# -]*"
+    r"|arn:aws[a-z-]{0,12}:(?:secretsmanager|ssm|kms):[\w:/.@+=-]*|projects/[\w-]+/secrets/[\w/-]+"
+    # which versions of what is called so
+    rf"|(?:[~^<>] ?(?=v?[0-9]{{1,8}}\.|[0-9]{{1,3}}$)|[~<>=!^]= ?|=== ?){_RELEASE}"
+    rf"(?:(?:,| ?\|\| ?| | - )(?:[~^<>]|[~<>=!]=)? ?{_RELEASE}){{0,4}}"
     r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*|f?[\"']?\{.*",
     re.S,
 )
 _MASK = re.compile(
     r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
     r"|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
-    r"|\*{3,}[^\s*]{0,4}|[xX]{4,}|[•●]{3,}|\.{3,}|…"
+    r"|\*{3,}[^\s*]{0,4}|[A-Za-z0-9_-]{1,16}\*{4,}[A-Za-z0-9_.-]{0,8}|[xX]{4,}|[•●]{3,}|\.{3,}|…"
     r"|(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)|\[[A-Za-z][A-Za-z_ -]{2,24}\]"
     r"|<(?:redacted|REDACTED|masked|hidden|secret)>|<MASK>|-+"
 )
@@ -62,6 +79,19 @@ def is_reference(value: str) -> bool:
     return len(value) <= _LONGEST_REFERENCE and _REFERENCE.fullmatch(value) is not None
 
 
+def is_release(value: str, rule: str) -> bool:
+    """Tell whether a value is the version of a program or library that is called so (`cookie = "0.18"`).
+
+    :param rule: the rule of its name; a password can look so.
+    """
+    return rule in _NO_RELEASES and "." in value and _RELEASED.fullmatch(value) is not None
+
+
+def is_permission(value: str, rule: str) -> bool:
+    """Tell whether a value only says what somebody may do to what is called so (`id-token: write`)."""
+    return rule in _NO_RELEASES and value in _PERMISSIONS
+
+
 def says_nothing(word: str) -> bool:
     """Tell whether a word behind a sensitive name only says how it is with the secret (`expired`, `null`)."""
     return word.lower() in _STATUS
@@ -87,7 +117,8 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
         head, _, tail = value.rpartition(".")
         if (head or tail.islower() or tail.isupper()) and not _DIGIT.search(tail) and sensitive(tail):
             return False
-        if head and value.partition(".")[0] in _OWNERS:
+        owner = value.partition(".")[0]
+        if head and (owner in _OWNERS or (not _DIGIT.search(value) and sensitive(owner))):
             return False
     if strict and _WORDY.fullmatch(value):
         if value[-1] in ".!?":

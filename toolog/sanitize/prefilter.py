@@ -38,6 +38,7 @@ from toolog.sanitize.patterns import (
     names_in_bytes,
     not_ending_in_others,
     pair_ends,
+    phrases_in_bytes,
     rare_pairs,
     short_keys,
     word_of,
@@ -144,7 +145,7 @@ class _Hints:
         ]
         self.columns = [f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"]
         pairs, alone = rare_pairs(pairs)
-        self.pairs = _bridged(pair for pair in pairs if "".join(pair).isascii())
+        self.pairs = _bridged(pair for pair in pairs if "".join(pair).isascii()) + phrases_in_bytes()
         self.marked = sorted({*map(word_of, mixed), *map(beginning, alone)})
         self.marked += _bridged(pair for pair in pairs if not "".join(pair).isascii())
         # The first two characters of such a word are rare enough to ask no more.

@@ -48,6 +48,7 @@ _FAULTS = frozenset(
 _MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?")
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
+_CHOICE = re.compile(r"[a-z]{2,20}(?:[A-Z_-][a-z]{1,20}){1,4}")
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -90,8 +91,19 @@ def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] |
                 name = name.rpartition("/")[2] if "op" in value and name[:1] == "/" else ""
             verdict = policy.words.judge(name)
             if verdict is not None and not is_safe_key(name, policy):
-                return {key: verdict for key in VALUE_KEYS if key in value} or None
+                marks = {key: verdict for key in VALUE_KEYS if key in value}
+                return {key: mark for key, mark in marks.items() if not _is_name(value[key], policy)} or None
     return None
+
+
+def _is_name(value: Any, policy: Policy) -> bool:
+    """Tell whether a value is itself a sensitive name, as in a list to choose from (`{"label": "API key",
+    "value": "api_key"}`)."""
+    return (
+        isinstance(value, str)
+        and _CHOICE.fullmatch(value) is not None
+        and policy.words.judge(value) is not None
+    )
 
 
 def web_key(value: Mapping[Any, Any]) -> dict[Any, Verdict] | None:

@@ -23,7 +23,7 @@ _WALLS = "\u2502\u2503"
 #: What may be a name in a cell; the scan relies on it (`patterns._RIGHT`).
 _WORD = r"[^\W\d][\w.$-]{0,60}"
 _NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
-_FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
+_FIELD = re.compile(rf"[\"']?({_WORD}(?: [^\W\d][\w.$-]{{0,29}}){{0,3}})[\"']?")
 #: A cell with something in it, which may be the value beside a name.
 _BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
 _BOXED = f"|{_WALLS}"
@@ -37,6 +37,8 @@ _SIGNS = "|\u2502\u2503\t;,"
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _MOST_KNOWN = 1024
+#: Below the heads of some boxes: what kind of values stands in each column.
+_TYPES = re.compile(r"[a-z][a-z0-9_]{1,30}(?:\([0-9, ]{1,12}\))?(?:\[\])?")
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
 
 
@@ -74,8 +76,12 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
                 continue
         boxed = sign in _BOXED
         below = next_line(end) if ruled or not boxed else len(text) + 1
-        if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
+        marks: list[Verdict | None] = []
+        if below <= len(text) and boxed and sign in _WALLS and text.find(sign, below, line_end(below)) >= 0:
             marks = _head(text, start, end, sign, judge)
+            below = _types_below(text, below, sign, len(marks), lines) if marks else below
+        if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
+            marks = marks or _head(text, start, end, sign, judge)
             if marks:
                 done = line_end(below) if boxed else end
                 marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
@@ -138,7 +144,7 @@ def _columns(
     names = [_FIELD.fullmatch(text, *cell) for cell in cells]
     if not names or not all(names) or below > len(text):
         return found, end
-    marks = [judge(name.group(1)) if name else None for name in names]
+    marks = [judge_end(name.group(1), judge) if name else None for name in names]
     ruled = _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
     if not any(marks) or not (ruled or len(cells) > 1):
         return found, end
@@ -155,7 +161,9 @@ def _columns(
             break
         done = stop
         for cell, mark in row:
-            if cell is not None and _stands_alone(cell.group(), mark):
+            if cell is None or (not any(map(str.isdigit, cell.group())) and judge(cell.group())):
+                continue  # (a list of names)
+            if _stands_alone(cell.group(), mark):
                 found.append((*cell.span(), mark[0]))
     return found, done
 
@@ -167,7 +175,7 @@ def _beside(
     if len(cells) != 2:
         return []
     name = _FIELD.fullmatch(text, *cells[0])
-    mark = judge(name.group(1)) if name else None
+    mark = judge_end(name.group(1), judge) if name else None
     low, high = cells[1]
     value = text[low:high]
     if mark is None or mark[1] or len(value) < _LEAST or "(" in value or not _stands_alone(value, mark):
@@ -184,6 +192,25 @@ def _beside(
 def _begins(text: str, line: int, at: int) -> bool:
     """Tell whether a cell begins at a place of a line."""
     return not text[at : at + 1].isspace() and at < len(text) and (at == line or text[at - 1].isspace())
+
+
+def judge_end(name: str, judge: Judge) -> Verdict | None:
+    """Answer the verdict on a name of words with blanks between them, of which the last ones must be what makes it
+    sensitive (`root password`): what goes on behind those is mostly no name."""
+    verdict = judge(name)
+    words = name.split(" ")
+    if verdict is None or len(words) == 1:
+        return verdict
+    return verdict if judge(words[-1]) or judge(" ".join(words[-2:])) else None
+
+
+def _types_below(text: str, below: int, sign: str, columns: int, lines: _Lines) -> int:
+    """Answer where a line begins that stands below one of types; `below` when that holds no types."""
+    end = lines.end(below)
+    cells = _raw(text, below, end, _WALLS[0] if sign in _WALLS else sign)
+    if len(cells) != columns or not all(_TYPES.fullmatch(text[slice(*cell)].strip()) for cell in cells):
+        return below
+    return lines.next(end)
 
 
 def _stands_alone(value: str, mark: Verdict) -> bool:
@@ -242,7 +269,7 @@ def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verd
         name = _name(text, low, high) if sign in _BOXED else _FIELD.fullmatch(text, low, high)
         if name is None:
             return []
-        marks.append(judge(name.group(1)))
+        marks.append(judge(name.group(1)) if sign in _BOXED else judge_end(name.group(1), judge))
     return marks if any(marks) else []
 
 

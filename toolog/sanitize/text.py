@@ -17,7 +17,7 @@ from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
-from toolog.sanitize.markup import find_inserts, find_tags
+from toolog.sanitize.markup import find_grids, find_inserts, find_tags
 from toolog.sanitize.phrases import find_spoken, find_web_keys
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
@@ -27,6 +27,10 @@ from toolog.sanitize.words import KeyWords, Verdict
 
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
+#: Two words before the last one of a label, of which the second says nothing: `clé d'`, `driver's `.
+_BETWEEN = re.compile(
+    rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t'’]([^\W\d_]{{1,5}})[ \t'’]$"
+)
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)[ ]{0,2}[),]")
 #: A part of a form: its headers, an empty line, the value.
@@ -34,7 +38,7 @@ _PART = re.compile(
     r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
     r"(?P<value>[^\r\n\\]{1,4096}+)"
 )
-_MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>[^<>\]]++)\]\]>|(?P<value>[^<>]++))</")
+_MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>(?:[^\]]|\](?!\]>)){1,4096}+)\]\]>|(?P<value>[^<>]++))</")
 _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
@@ -53,7 +57,7 @@ _PARSING = re.compile(
     r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
 )
 #: Before the second word of a label, and before what SQL says; nothing where a text begins.
-_BLANKS = ("", " ", "\t", "\n", "\r")
+_BLANKS = ("", " ", "\t", "\n", "\r", "'", "’")
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -72,7 +76,8 @@ class NamedText:
         """Second words of labels of two (`API key: ...`), and what SQL says before a password."""
         words = self._words
         ends = {word[at:] for word in words.strong for at in range(1, len(word))}
-        return frozenset(ends | {second for _, second in words.pairs} | {"identified"})
+        lasts = {last for _, _, last in words.phrases}
+        return frozenset(ends | {second for _, second in words.pairs} | lasts | {"identified"})
 
     @cached_property
     def _candidates(self) -> Candidates:
@@ -98,6 +103,7 @@ class NamedText:
         if any(sign in text for sign in "\n|\t\u2502"):
             yield find_tables(text, judge, self._candidates.cells(view))
         yield find_tags(text, judge)
+        yield find_grids(text, judge)
         yield find_inserts(text, judge)
         yield from find_items(text, judge)
         yield from find_program_passwords(text)
@@ -170,11 +176,14 @@ class NamedText:
     def _two_words(self, text: str, start: int, name: str) -> Verdict | None:
         """Judge a label of two words (`API key: ...`); only pairs count, a strong word further off is
         prose."""
+        words, last = self._words, name.lower()
         before = _TWO_WORDS.search(text, max(0, start - 21), start)
-        if before is None:
-            return None
-        first, second = before.group(1).lower(), name.lower()
-        rule = self._words.pairs.get((first, second)) or self._words.strong.get(first + second)
+        rule = None
+        if before is not None:
+            first = before.group(1).lower()
+            rule = words.pairs.get((first, last)) or words.strong.get(first + last)
+        if rule is None and (between := _BETWEEN.search(text, max(0, start - 28), start)) is not None:
+            rule = words.phrases.get((between.group(1).lower(), between.group(2).lower(), last))
         return Verdict((rule, "")) if rule else None
 
     @staticmethod
