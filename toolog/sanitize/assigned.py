@@ -24,6 +24,7 @@ from toolog.sanitize.plausible import (
     is_mask,
     is_reference,
     is_release,
+    is_scheme,
     says_nothing,
     shows_secret,
 )
@@ -40,7 +41,7 @@ _SIGN_NEXT = rf"(?={_BLANK}{{0,4}}[:=：])|(?=[ ](?:[—–→⇒]|-{{1,2}}>|{_I
 #: `mot de passe du compte admin est :`, `kata sandi saya:`.
 _MORE = (
     r"(?:\([^()\n]{1,40}\)"
-    rf"|(?:for|of|to|{'|'.join(OF)})(?:[ ](?!{_IS}[ ])(?:[\w@'’-]|\.(?=\w)){{1,64}}+){{1,6}}+"
+    rf"|(?:for|of|to|{'|'.join(OF)})(?:[ ](?!{_IS}{_BLANK})(?:[\w@'’-]|\.(?=\w)){{1,64}}+){{1,6}}+"
     r"(?:[ ]\([^()\n]{1,40}\))?"
     rf"|(?:{'|'.join(WHOSE)})|provided|given|entered|received)"
 )
@@ -48,7 +49,7 @@ _MORE = (
 ASSIGNED = re.compile(
     rf"(?P<close>(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?"
     rf"(?P<type>{TYPED})?(?P<gap>{_BLANK}{{0,20}}+(?:(?:is|es|est|ist|lautet|[éè]){_BLANK}{{0,4}}(?=[:=：]))?)"
-    rf"(?:(?P<more>{_MORE})(?:{_SIGN_NEXT}){_BLANK}{{0,4}})?"
+    rf"(?:(?P<more>{_MORE})(?:[ ]{_IS}(?={_BLANK}{{0,4}}[:=：]))?(?:{_SIGN_NEXT}){_BLANK}{{0,4}})?"
     r"(?P<sep>={1,3}>|-{1,2}>|[→⇒]|:=|={1,3}|[:：](?![:/])"
     rf"|(?<= )(?:{_IS}|[—–])(?= )|[是为為](?=\S)"
     # (in LDIF: what follows is in base64)
@@ -60,7 +61,8 @@ NOTHING = re.compile(
     rf"(?:(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?+"
     r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
     r"|[ \t]{0,20}+(?>={1,3}>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
-    r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)(?![ \t]{0,4}[=<\[?|])|<(?!<)|[}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
+    r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)(?![ \t]{0,4}[=<\[?|])"
+    r"|<(?!<)|[}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{_BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
@@ -395,7 +397,9 @@ class Values:
             return None
         if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
             return None
-        if is_release(value, rule) or (value.isalpha() and _OR_ELSE.match(text, end + len(quote))):
+        if is_release(value, rule) or (rule == "authorization" and is_scheme(value)):
+            return None
+        if value.isalpha() and _OR_ELSE.match(text, end + len(quote)):
             return None
         return None if spoken and value.isalpha() else (start, end, rule)
 

@@ -37,6 +37,8 @@ TOLD = (
     r"(?:is|was|has|rejected|refused|invalid|expired|failed|denied|revoked|accepted"
     r"|not[ \t]+(?:valid|accepted|recogni[sz]ed|authori[sz]ed|correct))"
 )
+#: How a number begins that stands right behind its name: `CPF 529.982.247-25`, `OTP 551203`.
+_NUMBERED = r"?[A-Z]{0,6}[0-9]"
 
 
 def _any_byte(words: Iterable[str]) -> str:
@@ -50,7 +52,7 @@ _SIGNS = (
     rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
     rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"
     rf"|(?:by|for|of|to|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
-    rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
+    rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}|[\[(\x90]{_NUMBERED}))"
 )
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
@@ -68,9 +70,10 @@ _FIRST = re.compile(r"[^\W\d]")
 #: `_SIGNS` behind a name in the text itself.
 _ANNOUNCED = re.compile(
     r"[=:：>是为為éè→⇒\"'`*\\&]"
-    rf"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
+    r"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>"
+    rf"|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
     rf"|(?:by|for|of|to|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"
-    rf"|[^\s]{{1,512}}+[ \t]+{TOLD})",
+    rf"|[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})",
     re.I,
 )
 _LONGEST = 101
@@ -115,7 +118,9 @@ class Candidates:
             for second, firsts in ends.items()
         ]
         parts += [
-            _OF.join(f"(?:{'|'.join(map(_pattern, sorted(set(some))))})" for some in zip(*phrases, strict=True))
+            _OF.join(
+                f"(?:{'|'.join(map(_pattern, sorted(set(some))))})" for some in zip(*phrases, strict=True)
+            )
             for phrases in _by_last(words.phrases)
         ]
         parts += plain

@@ -27,7 +27,7 @@ WORDS = (
     *(name for name in PROGRAMS if not name.startswith(("ldap", "mongo", "mosquitto"))),
     *("ldap", "mongo", "mosquitto", "mysql", "login", "echo", "net", "oracle", "sqlplus", "sqlldr", "expdp"),
     *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
-    *("AUTH", "http", "schtasks", "lftp"),
+    *("AUTH", "schtasks", "lftp"),
 )
 #: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
 #: `ENV` of images, headers and parameters of web servers, `aws configure set`.
@@ -80,7 +80,8 @@ _TOLD = re.compile(
     r"(?:requirepass(?<!\wrequirepass)\s{1,4}|masterauth(?<!\wmasterauth)\s{1,4}"
     r"|AUTH(?<!\wAUTH)\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4}"
     # (a line of its own)
-    r"|AUTH(?<![^\n\"'>]AUTH)[ ](?:[\w.@-]{1,64}[ ])?(?=[^\s\"']{0,100}[0-9!-/:-@\[-`{-~][^\s\"']{0,512}(?:[\"'\r\n]|\\{1,8}[nr\"']|$)))"
+    r"|AUTH(?<![^\n\"'>]AUTH)[ ](?:[\w.@-]{1,64}[ ])?"
+    r"(?=[^\s\"']{0,100}[0-9!-/:-@\[-`{-~][^\s\"']{0,512}(?:[\"'\r\n]|\\{1,8}[nr\"']|$)))"
     r"([^\s\"']{4,512}+)"
 )
 _ORACLE = re.compile(
@@ -94,7 +95,8 @@ _POWERSHELL = re.compile(
 #: A share of another machine: the password stands behind it, before or behind the user.
 _NET_USE = re.compile(
     r"net(?<![\w.]net)[ ]{1,4}use[ ]{1,4}(?:[A-Za-z*]:?[ ]{1,4})?\\{2,8}[^\s\"']{1,255}[ ]{1,4}"
-    r"(?:/user:[^\s\"']{1,128}[ ]{1,4})?([^\s/*\"'][^\s\"']{1,127}+)(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"'&|;]|\\{1,8}[nr]|$))"
+    r"(?:/user:[^\s\"']{1,128}[ ]{1,4})?([^\s/*\"'][^\s\"']{1,127}+)"
+    r"(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"'&|;]|\\{1,8}[nr]|$))"
 )
 _NET_USER = re.compile(
     r"net(?<![\w.]net)[ ]{1,4}user[ ]{1,4}[\w.@\\-]{1,64}[ ]{1,4}([^\s/*\"'][^\s\"']{1,127}+)"
@@ -114,7 +116,11 @@ _OWN_WAYS = tuple(
         ("secret set", rf"secret set\s{{1,4}}\S{{1,100}}\s{{1,4}}(?:--body|-b)[ =]{_WORD}"),
         ("nmcli", rf"nmcli\b[^\n]{{0,200}}?\spassword\s{{1,4}}{_WORD}"),
         ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}"),
-        ("http", r"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ][^\n]{0,200}?(?:-a|--auth)[ =][\"']?[\w.@-]{1,64}:([^\s\"']{2,200}+)"),
+        (
+            "http",
+            r"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ][^\n]{0,200}?(?:-a|--auth)[ =]"
+            r"[\"']?[\w.@-]{1,64}:([^\s\"']{2,200}+)",
+        ),
         ("lftp", r"lftp\b[^\n]{0,200}?\s-u[ ]?[\"']?[^\s,\"']{1,64},([^\s\"']{2,200}+)"),
         ("schtasks", rf"schtasks\b[^\n]{{0,300}}?\s/(?i:rp)\s{{1,4}}{_WORD}"),
         ("freerdp", r"freerdp\b[^\n]{0,200}?\s/p:([^\s\"']{2,200}+)"),

@@ -18,7 +18,14 @@ from toolog.sanitize.fold import fold
 from toolog.sanitize.jsontext import dump_like, parse
 from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
 from toolog.sanitize.objects import causes_of, fields_of
-from toolog.sanitize.plausible import fits_shape, is_mask, is_permission, is_reference, is_release
+from toolog.sanitize.plausible import (
+    fits_shape,
+    is_mask,
+    is_permission,
+    is_reference,
+    is_release,
+    is_scheme,
+)
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import LEAST_NUMBER, Span, int_rule
 from toolog.sanitize.spans import find_spans
@@ -141,7 +148,11 @@ class Walk:
         rule, shape = verdict
         if not value.strip() or is_mask(value) or is_reference(value):
             return value
-        if is_permission(value, rule) or is_release(value, rule):
+        if (
+            is_permission(value, rule)
+            or is_release(value, rule)
+            or (rule == "authorization" and is_scheme(value))
+        ):
             return value
         if shapes.is_message(value, path):
             return self._text(value, path, depth)
@@ -332,6 +343,11 @@ class Walk:
             self._walk(item, mark, (*path, str(at)), depth + 1)
             for at, (item, mark) in enumerate(zip(items, marks, strict=True))
         ]
+        if verdict is None and self.policy.masks.drops:
+            # a flag without its value would take the next argument for it
+            for at in range(1, len(fresh)):
+                if fresh[at] is _DROP and marks[at] is not None and shapes.is_flag(items[at - 1]):
+                    fresh[at - 1] = _DROP
         for at in shapes.curl_users(items):
             user, _, secret = items[at].partition(":")
             if fresh[at] is items[at] and secret and not is_mask(secret) and not is_reference(secret):

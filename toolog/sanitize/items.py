@@ -39,15 +39,18 @@ _CONTENT = re.compile(
 )
 #: `s:8:"password";s:2:"x1";`, as PHP writes down what it holds.
 _SERIALIZED = re.compile(
-    rf"s(?<![\w]s):[0-9]{{1,4}}:\\{{0,8}}\"{_NAME}\\{{0,8}}\";s:[0-9]{{1,6}}:\\{{0,8}}\"(?P<quoted>[^\"\\\r\n]{{1,4096}}+)"
+    rf"s(?<![\w]s):[0-9]{{1,4}}:\\{{0,8}}\"{_NAME}\\{{0,8}}\";"
+    r"s:[0-9]{1,6}:\\{0,8}\"(?P<quoted>[^\"\\\r\n]{1,4096}+)"
 )
 #: `{password,"x1"}` and `{<<"password">>, <<"x1">>}` of Erlang.
 _TUPLE = re.compile(
-    rf"\{{[ ]?(?:<<\\{{0,8}}\")?{_NAME}(?:\\{{0,8}}\">>)?[ ]?,[ ]?(?:<<)?\\{{0,8}}\"(?P<quoted>[^\"\\\r\n]{{1,4096}}+)\\{{0,8}}\"(?:>>)?[ ]?\}}"
+    rf"\{{[ ]?(?:<<\\{{0,8}}\")?{_NAME}(?:\\{{0,8}}\">>)?[ ]?,[ ]?"
+    r"(?:<<)?\\{0,8}\"(?P<quoted>[^\"\\\r\n]{1,4096}+)\\{0,8}\"(?:>>)?[ ]?\}"
 )
 #: `:password "x1"` of Clojure, `(setq password "x1")` and the like.
 _KEYWORD = re.compile(
-    rf"(?::(?<![\w:]:)|\((?:set[qf]|def(?:var|const|parameter|ine)?)[ ]{{1,4}}){_NAME}[ ]{{1,4}}\\{{0,8}}\"(?P<quoted>[^\"\\\r\n]{{1,4096}}+)\\{{0,8}}\""
+    rf"(?::(?<![\w:]:)|\((?:set[qf]|def(?:var|const|parameter|ine)?)[ ]{{1,4}}){_NAME}[ ]{{1,4}}"
+    r"\\{0,8}\"(?P<quoted>[^\"\\\r\n]{1,4096}+)\\{0,8}\""
 )
 #: `"x1" -> "x2"` behind a name and its sign: what changes, and to what.
 _CHANGED = re.compile(r"[ \t]{0,4}->[ \t]{0,4}\\{0,8}\"(?P<quoted>[^\"\\\r\n]{1,4096}+)\\{0,8}\"")
@@ -56,7 +59,9 @@ _CHANGING = re.compile(rf"[^\w\"'\n]*[\"']?{_NAME}[\"']?[ \t]{{0,60}}[=:][^=:].*
 _LISTED = re.compile(
     r":(?:[ \t]{0,4}\r?\n[ \t]{0,40}-[ \t]{1,4}(?![^\r\n]{0,400}:(?:[ ]|[\r\n]|$))[^\s#][^\r\n]{0,4096}+)+"
 )
-_LIST_ITEM = re.compile(r"\n[ \t]{0,40}-[ \t]{1,4}[\"']?(?P<bare>[^\s\"'#][^\r\n\"'#]{0,4096}?)[\"']?[ \t]{0,40}(?=[\r\n]|$)")
+_LIST_ITEM = re.compile(
+    r"\n[ \t]{0,40}-[ \t]{1,4}[\"']?(?P<bare>[^\s\"'#][^\r\n\"'#]{0,4096}?)[\"']?[ \t]{0,40}(?=[\r\n]|$)"
+)
 _NAME_BEFORE = re.compile(rf"{_NAME}[\"']?$")
 _SAYS_WHICH = frozenset(("secret", "credential"))
 _LONGEST_LINE = 400

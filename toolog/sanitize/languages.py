@@ -80,6 +80,7 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "id idnr nummer nr identifikationsnummer",
     ),
     ("id_number", "ni pps nric mykad", "number no"),
+    ("id_number", "my", "kad"),
     ("api_key", "klucz ключ kunci klíč kľúč cheie cheia κλειδί מפתח مفتاح khóa", "api"),
     ("api_key", "api", "anahtarı nøkkel nyckel nøgle avain kulcs klíč"),
     ("id_number", "sécurité", "sociale"),
@@ -143,7 +144,12 @@ PHRASES: tuple[tuple[str, str, str, str], ...] = (
     ("id_number", "driver", "s", "license licence"),
     ("id_number", "número numéro numero", "de d di do del", "dni documento identificación identificação"),
     ("phone", "número numéro numero", "de d di do del", "teléfono téléphone telefono telefone celular móvil"),
-    ("card", "número numéro numero", "de d di do della del", "tarjeta cartão carta carte cuenta conta compte"),
+    (
+        "card",
+        "número numéro numero",
+        "de d di do della del",
+        "tarjeta cartão carta carte cuenta conta compte",
+    ),
     ("token", "token jeton", "de d di do", "acceso accès accesso acesso"),
 )
 #: (rule, shape) -> words that count only as the last of a name, with a value of the right look.

@@ -23,15 +23,16 @@ _ELSEWHERE = re.compile(
     r"!(?:Ref|GetAtt|ImportValue|reference|secret|env_var|ENV|include)[ \t]|!Sub[ \t]{1,4}[\"']?\$"
     r"|&(?:str|String)(?![\w-])(?![ \t]{1,4}[^\s={,)])"
 )
-#: The type of what is declared, before the sign and a literal: `api_key: str = "x1"`, `let key: String = "x1"`.
+#: The type of what is declared, before a sign and a literal: `api_key: str = "x1"`.
 TYPED = (
-    r"[?!]?[ \t]{0,4}:[ \t]{0,4}&?(?:'static[ ])?[A-Za-z_][\w.]{0,40}(?:\[[\w, .|]{0,60}\]|<[\w, .]{0,60}>)?[?!]?"
+    r"[?!]?[ \t]{0,4}:[ \t]{0,4}&?(?:'static[ ])?[A-Za-z_][\w.]{0,40}"
+    r"(?:\[[\w, .|]{0,60}\]|<[\w, .]{0,60}>)?[?!]?"
     r"(?:[ ]\|[ ][A-Za-z]{1,20}){0,3}(?=[ \t]{0,4}=[ \t]{0,4}(?:[A-Za-z]{1,20}\()?[bruf]?[\"'])"
 )
 #: What is put around a literal, or before it where PHP shows what it holds.
 _WRAPPED = re.compile(
-    r"(?:new[ ])?(?:Some|Ok|Just|Optional|Secret(?:Str|String|Bytes|Value|Text)?|Password|Sensitive|String(?:::from)?"
-    r"|str|bytes|Buffer\.from|ByteString|ProtectedString)[ ]?\([ ]?(?=b?\\{0,8}[\"'][^\"'])"
+    r"(?:new[ ])?(?:Some|Ok|Just|Optional|Secret(?:Str|String|Bytes|Value|Text)?|Password|Sensitive"
+    r"|String(?:::from)?|str|bytes|Buffer\.from|ByteString|ProtectedString)[ ]?\([ ]?(?=b?\\{0,8}[\"'][^\"'])"
     r"|\s{0,16}string\([0-9]{1,5}\)[ ](?=\")"
 )
 _HEREDOC = re.compile(r"<<[-~]?[ ]?[\"']?(?P<end>[A-Za-z_]\w{0,40})[\"']?[ \t]*\r?\n")
@@ -54,7 +55,11 @@ def heredoc_span(text: str, start: int) -> tuple[int, int] | None:
     if head is None:
         return None
     end = text.find(head["end"], head.end(), head.end() + _MOST_LINES)
-    value = text[head.end() : end].strip() if end > 0 and text[head.end() - 1 : end].rstrip(" \t")[-1:] == "\n" else ""
+    value = (
+        text[head.end() : end].strip()
+        if end > 0 and text[head.end() - 1 : end].rstrip(" \t")[-1:] == "\n"
+        else ""
+    )
     if not value or is_mask(value) or is_reference(value) or "[MASKED:" in value:
         return None
     begin = text.index(value, head.end())

@@ -19,7 +19,9 @@ from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
+from toolog.sanitize.phrases import NUMBERED_RULES
 from toolog.sanitize.vendors import HOOKS, VENDORS
+from toolog.sanitize.vocabulary import SHAPED
 from toolog.sanitize.words import SUFFIXES
 
 #: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
@@ -83,10 +85,15 @@ def _begun(words: Iterable[str]) -> str:
     )
 
 
+#: A number behind a blank, as it may stand right behind its name.
+NUMBER_NEXT = rf"{_GAP}(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{{0,6}}[0-9]"
 #: What stands between a label and whom or what it is for.
 _FOR = ("for", "to")
 #: (what is a label's only when a sign or `is` comes in the end: it is met in every text)
-_OF = r"of[ ](?:[A-Za-z0-9_@.'\- ]|[\xc3-\xf4][\x80-\xbf]+|\\+u[0-9a-fA-F]{4})*(?:[ (](?:is|was|are)[ ]|[:=(\\>])"
+_OF = (
+    r"of[ ](?:[A-Za-z0-9_@.'\- ]|[\xc3-\xf4][\x80-\xbf]+|\\+u[0-9a-fA-F]{4})*"
+    r"(?:[ (](?:is|was|are)[ ]|[:=(\\>])"
+)
 #: The keys of `{name, value}` items, and those of tables.
 NAME_KEYS = (
     "name",
@@ -121,7 +128,8 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]"
+    r"|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|<\\*/"
@@ -288,6 +296,24 @@ def names_in_bytes(
     ]
 
 
+def numbered(strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]) -> str:
+    """Match the names of numbers that stand right behind them (`phrases.number_behind`).
+
+    Those of other scripts are seen whatever follows them.
+    """
+    names = [word for word in strong if strong[word] in NUMBERED_RULES and not is_foreign(word)]
+    names += [word for word in shaped if SHAPED[word][0] in NUMBERED_RULES and not is_foreign(word)]
+    groups = [_start(word for word in names if word.isascii()), *map(word_of, filter(_is_marked, names))]
+    for second, firsts in pair_ends(pair for pair, rule in pairs.items() if rule in NUMBERED_RULES).items():
+        heads = "|".join(sorted(set(map(ending, firsts))))
+        groups.append(f"(?:{heads})(?:[ \\t]|\\\\+t){beginning(second)}")
+    return f"(?:{'|'.join(groups)}){NUMBER_NEXT}"
+
+
+def _is_marked(word: str) -> bool:
+    return not word.isascii()
+
+
 def latin_names(
     strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]
 ) -> list[str]:
@@ -424,7 +450,10 @@ HIDDEN = [
 ]
 NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@|%(?:25)*3[Aa]%(?:25)*2[Ff]%(?:25)*2[Ff][^ \t\r\n&#\"'<>]*%(?:25)*40",
+    # (a password with signs in it that part an address)
+    r":\\*/\\*/[^ \t\r\n/?#\"'<>@:]*:[^ \t\r\n\"'<>@]*[/?#][^ \t\r\n\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
+    r"(?:[?&#;]|%(?:25)*(?:3[FfBb]|2[36]))code(?:=|%(?:25)*3[Dd])",
     r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+[!-~]",
     rf"(?i:setx|setenv)|set{_GAP}-|(?:ENV|_set_header|_param|RequestHeader){_GAP}",
     rf"(?:config|configure|secrets?|vars?|env){_GAP}(?:--?[a-z-]+{_GAP})*(?:set|add|put){_GAP}",
@@ -440,7 +469,8 @@ PROGRAM_LINES = (
     + r"|echo.*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
 )
 PROGRAM_NAMES = (
-    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user?|https? |lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
+    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user?|https? "
+    r"|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
     r"|wpa_passphrase|secret set"
     r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
 )

@@ -1,4 +1,4 @@
-"""Secrets that no sign of assignment announces: Chinese sentences, and the words that open a wallet."""
+"""Secrets that no sign of assignment announces: Chinese sentences, keys of the web, numbers behind names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from heapq import merge
 
-from toolog.sanitize.plausible import is_mask, is_reference
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
@@ -14,18 +14,46 @@ _SPOKEN = re.compile(
     r"(?P<name>[密口令私验校驗手电卡身](?:(?<=[密口])[码碼令]|(?<=令)牌|(?<=[密私])[钥鑰]|(?<=[验校])证?码|(?<=驗)證碼"
     r"|(?<=手)机号?码?|(?<=手)機號?碼?|(?<=电)话号?码?|(?<=卡)号|(?<=身)份证号?码?))"
     r"(?:[是为為]|[:：])?[ ]?"
-    r"(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
+    r"(?:[「『“](?P<quoted>[^「」『』“”\r\n]{4,64}+)[」』”]|(?P<value>[!-&(-+./-Z^-~-]{4,128}+))"
 )
 
 #: Japanese and Korean put a particle between the name and the value.
 _PARTICLED = re.compile(
     r"(?P<name>[パ暗ト비암토](?:(?<=パ)スワード|(?<=暗)証番号|(?<=ト)ークン|(?<=비)밀번호|(?<=암)호|(?<=토)큰))"
-    r"(?:は|が|는|은|이|가)[ ]?(?P<value>[!-&(-+./-Z^-~-]{4,128}+)"
+    r"(?:は|が|는|은|이|가)[ ]?"
+    r"(?:[「『“](?P<quoted>[^「」『』“”\r\n]{4,64}+)[」』”]|(?P<value>[!-&(-+./-Z^-~-]{4,128}+))"
 )
 #: The private members of a JSON Web Key in text that is no JSON.
 _WEB_KEY = re.compile(
     r"\"(?<!\w\")(?:d|p|q|dp|dq|qi|k)\\{0,8}\"\s{0,4}:\s{0,4}\\{0,8}\"([A-Za-z0-9_-]{16,}+)(?=\\{0,8}\")"
 )
+
+
+#: Rules of numbers that are told with nothing but a blank behind their name (`CPF 529.982.247-25`).
+NUMBERED_RULES = frozenset(("id_number", "passport", "ssn", "code"))
+_CODE = re.compile(r"[ \t]{1,4}[\[(\u3010]?(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w%]|[.,:/ -][0-9])")
+_PAPER = re.compile(
+    r"[ \t]{1,4}(?P<value>(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./-]?[0-9]){4,24}+(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
+    r"|(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,20})(?![A-Za-z0-9_])"
+)
+_LEAST_DIGITS = 5
+
+
+def number_behind(text: str, end: int, verdict: Verdict) -> Span | None:
+    """Answer the span of the number that stands right behind its name, or None when it is none.
+
+    :param end: where the name ends.
+    """
+    match = (_CODE if verdict[0] == "code" else _PAPER).match(text, end)
+    if match is None:
+        return None
+    value = match["value"]
+    if sum(map(str.isdigit, value)) < (4 if verdict[0] == "code" else _LEAST_DIGITS):
+        return None
+    shape = verdict[1]
+    if shape and not fits_shape(value.replace(" ", "") if shape == "digits" else value, shape):
+        return None
+    return *match.span("value"), verdict[0]
 
 
 def find_web_keys(text: str) -> Iterator[Span]:
@@ -40,7 +68,8 @@ def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[S
     value."""
     particled = _PARTICLED.finditer(text) if any(sign in text for sign in "はが는은이가") else iter(())
     for match in merge(_SPOKEN.finditer(text), particled, key=re.Match.start):
-        value = match.group("value").rstrip(".,!?")
+        part = "value" if match["quoted"] is None else "quoted"
+        value = match[part] if match["quoted"] else match[part].rstrip(".,!?")
         verdict = judge(match.group("name"))
         if (
             verdict is None
@@ -49,7 +78,7 @@ def find_spoken(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[S
             or is_reference(value)
         ):
             continue
-        if text[match.start("value") - 1] in "是为為:： はが는은이가" or (
+        if text[match.start(part) - 1] in "是为為:： はが는은이가「『“" or (
             verdict[0] == "code" and value.isdigit() and len(value) <= 8
         ):
-            yield match.start("value"), match.start("value") + len(value), verdict[0]
+            yield match.start(part), match.start(part) + len(value), verdict[0]

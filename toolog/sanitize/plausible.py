@@ -23,10 +23,12 @@ _STATUS = frozenset(
     args see your the a an is was please must should may bearer basic digest oauth oauth2 mtls jwt saml ldap
     kerberos session anonymous public private internal external later lax strict accept decline sms email app
     call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
-    same-origin secure httponly samesite read write read-only write-only readonly read-write read-all write-all""".split()
+    same-origin secure httponly samesite
+    read write read-only write-only readonly read-write read-all write-all""".split()
 )
 _RELEASE = (
-    r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}(?:[-+.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)[.-]?[0-9]{0,6})?"
+    r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}"
+    r"(?:[-+.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)[.-]?[0-9]{0,6})?"
 )
 _RELEASED = re.compile(_RELEASE)
 #: Rules of values that are never made of a few numbers with dots between them.
@@ -62,6 +64,11 @@ _OWNERS = frozenset(
     " props state".split()
 )
 _DIGIT = re.compile(r"\d")
+_DECIMAL = re.compile(r"[-+]?\d*[.,]\d+(?:[eE][-+]?\d+)?")
+_SCHEME = re.compile(
+    r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|hawk|oauth)(?:\s+(?P<rest>.*))?\s*", re.I | re.S
+)
+_OBJECT = "[object Object]"
 _LONGEST_REFERENCE = 256
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
 #: The words that open a wallet: twelve of them and more.
@@ -90,6 +97,15 @@ def is_release(value: str, rule: str) -> bool:
 def is_permission(value: str, rule: str) -> bool:
     """Tell whether a value only says what somebody may do to what is called so (`id-token: write`)."""
     return rule in _NO_RELEASES and value in _PERMISSIONS
+
+
+def is_scheme(value: str) -> bool:
+    """Tell whether a header's value is a scheme without a credential: `Bearer`, `Bearer undefined`."""
+    scheme = _SCHEME.fullmatch(value) if len(value) <= _LONGEST_REFERENCE else None
+    if scheme is None:
+        return False
+    rest = (scheme["rest"] or "").strip()
+    return not rest or rest == _OBJECT or rest.lower() in _STATUS or is_mask(rest) or is_reference(rest)
 
 
 def says_nothing(word: str) -> bool:
@@ -131,13 +147,18 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
 
 
 def fits_shape(value: str, shape: str) -> bool:
-    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `mixed`, `credential`,
+    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `paper`, `oauth`, `mixed`,
+    `credential`,
     `phrase` or `no_path`."""
     digits = sum(char.isdigit() for char in value)
     if shape == "digits":
         return value.isdigit() and 3 < len(value) < 13
     if shape == "number":
         return digits >= 5 and digits * 2 >= len(value)
+    if shape == "paper":
+        return digits >= 4 and sum(map(str.isalnum, value)) >= 8 and _DECIMAL.fullmatch(value) is None
+    if shape == "oauth":
+        return len(value) >= 16 and digits > 0 and any(map(str.isalpha, value))
     if shape == "mixed":
         return (
             len(value) >= 4

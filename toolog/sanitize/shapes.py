@@ -31,7 +31,7 @@ _PERCENTILE = re.compile(r"[pPqQ][0-9]{1,4}")
 #: with it.
 _ABOUT = frozenset(
     """type types kind expiry expires expire expiration expired created updated at count scope scopes status
-    version verified valid enabled length ttl algorithm issuer label description""".split()
+    version verified valid enabled length ttl algorithm issuer label description arn name""".split()
 )
 _ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))
 _NEUTRAL = frozenset(
@@ -179,6 +179,11 @@ def _secret_arguments(items: list[Any]) -> list[int]:
 
 def _is_beside_user(items: list[Any], at: int) -> bool:
     return isinstance(items[at - 2], str) and items[at - 2] in ("-u", "--user", "--username")
+
+
+def is_flag(item: Any) -> bool:
+    """Tell whether an argument is a flag of a command line."""
+    return isinstance(item, str) and item[:1] == "-" and len(item) > 1
 
 
 def curl_users(items: list[Any]) -> list[int]:

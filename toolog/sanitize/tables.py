@@ -195,8 +195,10 @@ def _begins(text: str, line: int, at: int) -> bool:
 
 
 def judge_end(name: str, judge: Judge) -> Verdict | None:
-    """Answer the verdict on a name of words with blanks between them, of which the last ones must be what makes it
-    sensitive (`root password`): what goes on behind those is mostly no name."""
+    """Answer the verdict on a name of one or more words (`root password`).
+
+    The last ones must be what makes it sensitive: what goes on behind those is mostly no name.
+    """
     verdict = judge(name)
     words = name.split(" ")
     if verdict is None or len(words) == 1:

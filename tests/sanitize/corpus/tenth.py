@@ -1,4 +1,4 @@
-# ruff: noqa: E501, RUF001
+# ruff: noqa: E501
 # fmt: off
 """The tenth set of labelled cases: what people of many countries write to an agent and what it reads of theirs (labels,
 numbers of persons, telephones, cards), written from the definition and from what other detectors say of themselves."""
