@@ -25,6 +25,7 @@ from toolog.sanitize.plausible import (
     is_reference,
     is_release,
     is_scheme,
+    is_small,
     says_nothing,
     shows_secret,
 )
@@ -62,7 +63,7 @@ NOTHING = re.compile(
     r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
     r"|[ \t]{0,20}+(?>={1,3}>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
     r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)(?![ \t]{0,4}[=<\[?|])"
-    r"|<(?!<)|[}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
+    r"|<(?!<)|[}\]]|\$\{(?![A-Za-z_]\w{0,100}:?-[^}\s$]{0,512}[0-9])|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
 )
 _SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{_BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
@@ -127,11 +128,18 @@ _NEXT_LINE = re.compile(
 )
 #: A value in braces, as ODBC takes one with signs in it.
 _BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
+#: What a variable is when nobody sets it: `${DB_PASSWORD:-x1}`.
+_DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
 #: A version behind `==`.
 _RELEASED = re.compile(r"v?[0-9]+\.[\w.*+!-]*(?=[\s,;\"'`)\]}|&<]|\\{1,8}[nr]|$)")
 _LITERAL_SIGNS = frozenset((":", "=", ":=", "=>"))
 #: Behind the length of a value, and numbers of a code with a gap in the middle.
-_MEASURED = re.compile(r"[ \t]{1,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|zeichen|stellig)\b", re.I)
+_MEASURED = re.compile(
+    r"[ \t]{0,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|letters?|words?|attempts?|times|zeichen|stellen"
+    r"|stellig|caract[eè]res|caratteri|chiffres|d[íi]gitos|cifre|znaków|znaki|znaků|symboli|символ\w*|цифр\w*|знак\w*"
+    r"|tekens|cijfers|karakter\w*|haneli|tecken|siffror|tegn|merkkiä|numeroa|ký tự|[位个個]|文字|桁|자리|글자)",
+    re.I,
+)
 _HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")
 #: Another text that may stand in the place of the one before.
 _OR_ELSE = re.compile(r"[ \t]{1,4}\|[ \t]{1,4}[\"']")
@@ -213,6 +221,9 @@ class Values:
             return (start, end, rule) if end > start else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
+        told = _DEFAULT.match(text, start)
+        if told is not None and any(map(str.isdigit, told["value"])):
+            return *told.span("value"), rule
         if sep in ("==", "===") and _RELEASED.match(text, start):
             return None  # a package, and which version of it
         if sep in _LITERAL_SIGNS and (literal := literal_start(text, start)) > start:
@@ -358,7 +369,7 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return start
-        if value[0].isdigit() and _MEASURED.match(text, end):
+        if value[0].isdigit() and (_MEASURED.match(text, end) or (rule != "code" and is_small(value))):
             return start
         digits = sum(map(str.isdigit, value)) if spoken or rule in _WITH_DIGITS else 0
         if spoken and (

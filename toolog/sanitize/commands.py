@@ -27,7 +27,7 @@ WORDS = (
     *(name for name in PROGRAMS if not name.startswith(("ldap", "mongo", "mosquitto"))),
     *("ldap", "mongo", "mosquitto", "mysql", "login", "echo", "net", "oracle", "sqlplus", "sqlldr", "expdp"),
     *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
-    *("AUTH", "schtasks", "lftp"),
+    *("AUTH", "schtasks", "lftp", "community", "md0"),
 )
 #: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
 #: `ENV` of images, headers and parameters of web servers, `aws configure set`.
@@ -102,6 +102,12 @@ _NET_USER = re.compile(
     r"net(?<![\w.]net)[ ]{1,4}user[ ]{1,4}[\w.@\\-]{1,64}[ ]{1,4}([^\s/*\"'][^\s\"']{1,127}+)"
     r"(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"']|$))"
 )
+#: What devices of networks are told: how the secret is written down, and the secret.
+_DEVICE = re.compile(
+    r"(?:password|secret|md5)[ ][0-9][ ]"
+    r"(?=[^\s]{0,100}[0-9])(?=[^\s]{0,100}[A-Za-z$])([^\s\"']{8,200}+)"
+    r"|snmp-server[ ]community[ ]([^\s\"']{4,64}+)"
+)
 #: Programs that are told a password in ways of their own.
 _OWN_WAYS = tuple(
     (word, re.compile(pattern))
@@ -150,6 +156,8 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
     if "net" in text and " use " in text:
         yield _shown(_NET_USE.finditer(text), 1, wordy=False)
+    if "password " in text or "secret " in text or "community " in text or "md5 " in text:
+        yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
         if word in text:
             yield _shown(pattern.finditer(text), 1)
@@ -185,8 +193,9 @@ def _no_ports(matches: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
 
 def _shown(matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True) -> Iterator[Span]:
     for match in matches:
-        secret = match.group(group)
+        place = group or match.lastindex or 0
+        secret = match.group(place)
         if is_mask(secret) or is_reference(secret) or secret.startswith("[MASKED:"):
             continue
-        if wordy or not secret.isalpha():
-            yield match.start(group), match.end(group), "password"
+        if (wordy or not secret.isalpha()) and not (secret.isalpha() and secret.isupper()):  # (`-p DATABASE`)
+            yield match.start(place), match.end(place), "password"

@@ -40,7 +40,8 @@ WORDS: dict[str, str] = {
     "card": "kreditkarte kreditkartennummer kartennummer kontonummer kortnummer kontonr rekeningnummer"
     " bankrekeningnummer kaartnummer tilinumero korttinumero bankszámlaszám számlaszám kártyaszám"
     " 口座番号 계좌번호 银行账号 银行帐号 银行账户 銀行帳號 銀行賬號 銀行口座 收款账号",
-    "code": "bestätigungscode sicherheitscode verifizierungscode verificatiecode verifieringskod"
+    "code": "einmalcode zugangscode freischaltcode aktivierungscode toegangscode engangskode engangskod"
+    " bestätigungscode sicherheitscode verifizierungscode verificatiecode verifieringskod"
     " prüfnummer пинкод пінкод 認証コード 確認コード 인증코드 확인코드",
 }
 #: rule, first words, second words: two neighbours that are enough together.
@@ -127,6 +128,8 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     ("card", "खाता कार्ड", "संख्या नंबर नम्बर"),
     ("card", "αριθμός", "κάρτας λογαριασμού"),
     ("card", "số", "thẻ"),
+    ("code", "access activation unlock login time", "code codes"),
+    ("password", "clé cle clave chave chiave codice", "wifi wlan"),
     ("code", "de di", "verificación verificação vérification verifica"),
     ("code", "doğrulama onay", "kodu"),
     ("code", "код", "подтверждения підтвердження"),
@@ -150,6 +153,7 @@ PHRASES: tuple[tuple[str, str, str, str], ...] = (
         "de d di do della del",
         "tarjeta cartão carta carte cuenta conta compte",
     ),
+    ("code", "code código codigo codice", "d de di", "accès acceso acesso accesso validation activation"),
     ("token", "token jeton", "de d di do", "acceso accès accesso acesso"),
 )
 #: (rule, shape) -> words that count only as the last of a name, with a value of the right look.
@@ -165,7 +169,7 @@ SHAPED: dict[tuple[str, str], str] = {
     " tfn nino svnr ahv आधार",
     ("id_number", "paper"): "pan sin rg rfc",
     ("card", "number"): "clabe",
-    ("code", "digits"): "пин пін",
+    ("code", "digits"): "пин пін puk tan",
 }
 #: What says `is` in other languages than English -> how the words end behind which it does: some of these are
 #: words of other languages, too.
@@ -188,6 +192,11 @@ OF = (
 WHOSE = (
     *("saya", "anda", "kamu", "kami", "aku", "awak"),
     *("của tôi", "của bạn", "của anh", "của em", "của mình", "minha", "mea", "mia"),
+    # which one it is, in languages that say so behind it
+    *("temporal", "temporaire", "temporanea", "temporária", "provisional", "provisoire", "provvisoria"),
+    *("provisória", "inicial", "initial", "iniziale", "actual", "actuel", "attuale", "atual", "maestra"),
+    *("nueva", "nouveau", "nuova", "nova", "tymczasowe", "dočasné", "temporară", "sementara"),
+    *("admin", "root", "wifi", "wi-fi", "vpn", "ssh", "ftp", "sql", "email", "login"),
     # of a user, of an administrator, of an account, in one word
     *("administratora", "administrátora", "użytkownika", "uživatele", "konta", "účtu", "contului"),
     *("администратора", "адміністратора", "пользователя", "користувача", "аккаунта", "акаунта", "учётки"),

@@ -457,6 +457,7 @@ NAMED_FIXED = [
     r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+[!-~]",
     rf"(?i:setx|setenv)|set{_GAP}-|(?:ENV|_set_header|_param|RequestHeader){_GAP}",
     rf"(?:config|configure|secrets?|vars?|env){_GAP}(?:--?[a-z-]+{_GAP})*(?:set|add|put){_GAP}",
+    r"(?:password|secret|md5) [0-9] [!-~]|snmp-server community",
     r"(?i:securestring)|pgpass|database:username:password|kty",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would

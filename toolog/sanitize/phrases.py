@@ -30,13 +30,14 @@ _WEB_KEY = re.compile(
 
 
 #: Rules of numbers that are told with nothing but a blank behind their name (`CPF 529.982.247-25`).
-NUMBERED_RULES = frozenset(("id_number", "passport", "ssn", "code"))
+NUMBERED_RULES = frozenset(("id_number", "passport", "ssn", "code", "card", "phone"))
 _CODE = re.compile(r"[ \t]{1,4}[\[(\u3010]?(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w%]|[.,:/ -][0-9])")
 _PAPER = re.compile(
-    r"[ \t]{1,4}(?P<value>(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./-]?[0-9]){4,24}+(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
+    r"[ \t]{1,4}(?P<value>\(?(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./)-]{0,2}[0-9]){4,24}+(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
     r"|(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,20})(?![A-Za-z0-9_])"
 )
-_LEAST_DIGITS = 5
+_LEAST_DIGITS = {"code": 4, "card": 8, "phone": 7}
+_DATE = re.compile(r"(?:19|20)[0-9]{2}[./ -][0-9]{1,2}[./ -][0-9]{1,2}")
 
 
 def number_behind(text: str, end: int, verdict: Verdict) -> Span | None:
@@ -48,7 +49,7 @@ def number_behind(text: str, end: int, verdict: Verdict) -> Span | None:
     if match is None:
         return None
     value = match["value"]
-    if sum(map(str.isdigit, value)) < (4 if verdict[0] == "code" else _LEAST_DIGITS):
+    if sum(map(str.isdigit, value)) < _LEAST_DIGITS.get(verdict[0], 5) or _DATE.match(value):
         return None
     shape = verdict[1]
     if shape and not fits_shape(value.replace(" ", "") if shape == "digits" else value, shape):

@@ -38,7 +38,8 @@ _PERMISSIONS = frozenset(
     "read write none admin get list watch create update patch delete read-only write-only read-write".split()
 )
 _REFERENCE = re.compile(
-    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*"
+    # (a default that is written into it is told)
+    r"\$\{(?![^}]{0,100}:?-[^}$]{0,100}[0-9])[^}]*\}?|\$\([^)]*\)?|\{\{.*"
     r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|:[A-Za-z_]{1,60}|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
     # where vaults and clouds keep it
     r"|(?:op|vault|ssm|secretsmanager|keyring|keychain|kv|azurekv|gcpsm|gcp-sm|bws|doppler|infisical|sops)"
@@ -63,6 +64,8 @@ _OWNERS = frozenset(
     " user ctx context obj options opts params data client secrets st app form session credentials creds auth"
     " props state".split()
 )
+#: Integers below it are never masked under a sensitive name: no secret is so small, and counters often are.
+SMALL = 128
 _DIGIT = re.compile(r"\d")
 _DECIMAL = re.compile(r"[-+]?\d*[.,]\d+(?:[eE][-+]?\d+)?")
 _SCHEME = re.compile(
@@ -72,6 +75,8 @@ _OBJECT = "[object Object]"
 _LONGEST_REFERENCE = 256
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
 #: The words that open a wallet: twelve of them and more.
+_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
+_NUMBER_AND_WORD = re.compile(r"[ \t]+(?:\d{1,4}[ \t]+)?([^\W\d_]+)")
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
@@ -108,6 +113,11 @@ def is_scheme(value: str) -> bool:
     return not rest or rest == _OBJECT or rest.lower() in _STATUS or is_mask(rest) or is_reference(rest)
 
 
+def is_small(value: str) -> bool:
+    """Tell whether a value is a number that is so small that it counts something."""
+    return value.isascii() and value.isdigit() and value[0] != "0" and int(value[:9]) < SMALL
+
+
 def says_nothing(word: str) -> bool:
     """Tell whether a word behind a sensitive name only says how it is with the secret (`expired`, `null`)."""
     return word.lower() in _STATUS
@@ -141,7 +151,7 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
             return False
         if value.isascii() and not value.islower() and not value.istitle() and not value.isupper():
             return True  # mixed capitals: nobody writes prose so
-        following = re.match(r"[ \t]+([^\W\d_]+)", rest)
+        following = (_NUMBER_AND_WORD if value.islower() else _NEXT_WORD).match(rest)
         return following is None
     return any(char.isalnum() for char in value)
 

@@ -44,6 +44,10 @@ _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
 )
+#: What Oracle takes without quotes.
+_IDENTIFIED_BY = re.compile(
+    r"[ \t]{1,4}(?i:by)[ \t]{1,4}(?P<value>(?=\w{0,60}[0-9])[A-Za-z][\w#$]{3,60}+)(?=[;\s]|$)"
+)
 #: `token x1y2z3 is invalid`: a token of letters and digits of which something is told.
 _TOLD_OF = re.compile(
     r"[ \t]{1,4}(?P<quote>\"?)"
@@ -250,7 +254,8 @@ class NamedText:
         """Find `IDENTIFIED BY 'x'` and `PASSWORD 'x'`, as SQL writes them."""
         match = _QUOTED_NEXT.match(text, end)
         if match is None:
-            return None
+            bare = _IDENTIFIED_BY.match(text, end) if text[start:end].lower() == "identified" else None
+            return (*bare.span("value"), "password") if bare else None
         value = match.group("value")
         if text[start:end].lower() == "identified":
             verdict = Verdict(("password", ""))
