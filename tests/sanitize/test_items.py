@@ -23,6 +23,14 @@ ITEMS: list[Any] = [
     '<key>apiKey</key><string>Zq9-inv77</string>',
     '<key>apiKey</key>\n\t<string>Zq9-inv77</string>',
     '{"name": "password", "value": "Zq9-inv77"',
+    'a:1:{s:8:"password";s:9:"Zq9-inv77";}',
+    '[{user,"bo"},{password,"Zq9-inv77"}]',
+    '{<<"password">>, <<"Zq9-inv77">>}',
+    '{:user "bo" :password "Zq9-inv77"}',
+    '(setq db-password "Zq9-inv77")',
+    '  ~ password = (sensitive value) -> "Zq9-inv77"\n',
+    'api_keys:\n  - Zq9-inv77\nport: 80\n',
+    '<member><name>password</name><value><string>Zq9-inv77</string></value></member>',
 ]
 
 
@@ -32,6 +40,27 @@ def test_the_value_of_a_sensitive_item_is_hidden(text: str) -> None:
     clean = default().sanitize(text)
     assert WORD not in clean
     assert default().sanitize(clean) == clean
+
+
+def test_names_in_a_list_of_secrets_stay() -> None:
+    """A list below `secrets` says which of them are meant."""
+    text = "services:\n  web:\n    secrets:\n      - db_password2\n      - api_token3\n"
+    assert default().sanitize(text) is text
+
+
+@pytest.mark.parametrize(
+    "item", [{"label": "API key", "value": "api_key"}, {"label": "Token", "value": ""}], ids=str
+)
+def test_what_may_be_chosen_is_no_value(item: dict[str, str]) -> None:
+    """An item of a list to choose from has a name as its value."""
+    assert default().sanitize(item) is item
+
+
+def test_old_and_new_values_of_a_setting_are_hidden() -> None:
+    """What is told of a change has the name of the setting beside both values."""
+    change = {"setting": "smtp_password", "old": WORD, "new": WORD + "x", "by": "ann"}
+    mask = "[MASKED:password]"
+    assert default().sanitize(change) == {"setting": "smtp_password", "old": mask, "new": mask, "by": "ann"}
 
 
 def test_words_below_a_sensitive_name_in_a_page_stay() -> None:
