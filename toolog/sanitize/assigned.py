@@ -135,9 +135,9 @@ _RELEASED = re.compile(r"v?[0-9]+\.[\w.*+!-]*(?=[\s,;\"'`)\]}|&<]|\\{1,8}[nr]|$)
 _LITERAL_SIGNS = frozenset((":", "=", ":=", "=>"))
 #: Behind the length of a value, and numbers of a code with a gap in the middle.
 _MEASURED = re.compile(
-    r"[ \t]{0,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|letters?|words?|attempts?|times|zeichen|stellen"
-    r"|stellig|caract[eè]res|caratteri|chiffres|d[íi]gitos|cifre|znaków|znaki|znaků|symboli|символ\w*|цифр\w*|знак\w*"
-    r"|tekens|cijfers|karakter\w*|haneli|tecken|siffror|tegn|merkkiä|numeroa|ký tự|[位个個]|文字|桁|자리|글자)",
+    r"[ \t]{0,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|letters?|words?|attempts?|times|zeichen"
+    r"|stell(?:en|ig)|caract[eè]res|caratteri|chiffres|d[íi]gitos|cifre|znaków|znaki|znaků|symboli|символ\w*"
+    r"|цифр\w*|знак\w*|tekens|cijfers|karakter\w*|haneli|tecken|siffror|tegn|merkkiä|numeroa|ký tự|[位个個]|文字|桁|자리|글자)",
     re.I,
 )
 _HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
-from toolog.sanitize.tables import judge_end
+from toolog.sanitize.tables import NAME
 from toolog.sanitize.words import Verdict
 
 Judge = Callable[[str], Verdict | None]
@@ -57,10 +57,10 @@ def find_tags(text: str, judge: Judge) -> Iterator[Span]:
             yield *found, mark[0]
 
 
-def find_grids(text: str, judge: Judge) -> Iterator[Span]:
+def find_grids(text: str, ends: Judge) -> Iterator[Span]:
     """Find the cells of tables in HTML that stand below a sensitive head.
 
-    :param judge: the key predicate.
+    :param ends: the key predicate for names of words with blanks between them.
     """
     if "<th" not in text or "<td" not in text:
         return
@@ -73,7 +73,8 @@ def find_grids(text: str, judge: Judge) -> Iterator[Span]:
             place = 0
         elif part["kind"] == "th":
             marks = marks[:place] if place < len(marks) else marks
-            marks.append(judge_end(part["text"].strip(), judge) if len(marks) < _MOST_COLUMNS else None)
+            name = NAME.fullmatch(part["text"].lstrip()) if text.startswith("</", part.end()) else None
+            marks.append(ends(name[1]) if name and len(marks) < _MOST_COLUMNS else None)
             place += 1
         else:
             mark = marks[place] if place < len(marks) else None

@@ -55,7 +55,7 @@ _END = f"(?:{_QUOTED}|{_BEHIND})"
 #: Behind more than the word itself, an accented letter begins or ends another word.
 _TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
 #: Behind a word that is found inside longer runs: anything but the values that stay as they are.
-AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\[\]-~]|\\+[^\"\\])"
+AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|\xc2\xa0|[\t !#-\[\]-~]|\\+[^\"\\])"
 _GAP = r"(?:[ \t]|\\+t)+"
 JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
 #: The same, and apostrophes as they are printed.
@@ -92,7 +92,7 @@ _FOR = ("for", "to")
 #: (what is a label's only when a sign or `is` comes in the end: it is met in every text)
 _OF = (
     r"of[ ](?:[A-Za-z0-9_@.'\- ]|[\xc3-\xf4][\x80-\xbf]+|\\+u[0-9a-fA-F]{4})*"
-    r"(?:[ (](?:is|was|are)[ ]|[:=(\\>])"
+    r"(?:[ (](?:is|was|are)[ ]|[:=(\\>]|\xc2\xa0)"
 )
 #: The keys of `{name, value}` items, and those of tables.
 NAME_KEYS = (
@@ -121,6 +121,11 @@ VALUE_KEYS = (
     *("old_value", "new_value", "oldValue", "newValue", "old", "new"),
 )
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
+#: Behind the name of a column, and in a tuple of Erlang.
+_IN_TABLES = (
+    r"(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|(?:\t|\\+t|  )[!-~]|  |(?:[ \t]|\\+t)*(?:\\+[nr]|[\r\n])"
+    r"|,[ ]?(?:<<)?\\*\"[!-~\xc3-\xf4]|\xc2\xa0|\\+u(?i:00a0|202f)"
+)
 #: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
 #: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
 #: blanks and for sentences.
@@ -141,7 +146,7 @@ _RIGHT = (
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
-    r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|(?:\t|\\+t|  )[!-~]|  |\\+[nr]|[\r\n]))"
+    rf"(?:{_IN_TABLES}))"
 )
 
 
@@ -289,7 +294,8 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
+        + rf"(?:[\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}{_OF})|{_END}|{more}+{_TAIL_END}"
+        + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
         "(?:" + "|".join(phrases_in_bytes()) + ")" + AFTER,

@@ -33,7 +33,8 @@ _WEB_KEY = re.compile(
 NUMBERED_RULES = frozenset(("id_number", "passport", "ssn", "code", "card", "phone"))
 _CODE = re.compile(r"[ \t]{1,4}[\[(\u3010]?(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w%]|[.,:/ -][0-9])")
 _PAPER = re.compile(
-    r"[ \t]{1,4}(?P<value>\(?(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./)-]{0,2}[0-9]){4,24}+(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
+    r"[ \t]{1,4}(?P<value>\(?(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./)-]{0,2}[0-9]){4,24}+"
+    r"(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
     r"|(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,20})(?![A-Za-z0-9_])"
 )
 _LEAST_DIGITS = {"code": 4, "card": 8, "phone": 7}

@@ -22,7 +22,8 @@ _RULE = re.compile(r"[ \t]*[|+\u2500-\u257f]?(?:[ \t]*+:?[-=\u2500-\u257f]{2,}+:
 _WALLS = "\u2502\u2503"
 #: What may be a name in a cell; the scan relies on it (`patterns._RIGHT`).
 _WORD = r"[^\W\d][\w.$-]{0,60}"
-_NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
+NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
+"""A name in a cell, in quotes or emphasis."""
 _FIELD = re.compile(rf"[\"']?({_WORD}(?: [^\W\d][\w.$-]{{0,29}}){{0,3}})[\"']?")
 #: A cell with something in it, which may be the value beside a name.
 _BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
@@ -42,10 +43,11 @@ _TYPES = re.compile(r"[a-z][a-z0-9_]{1,30}(?:\([0-9, ]{1,12}\))?(?:\[\])?")
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
 
 
-def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span]:
+def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> Iterator[Span]:
     """Find the values below sensitive column names, and those beside a sensitive name in a row.
 
     :param judge: the key predicate.
+    :param ends: the same for names of words with blanks between them, which their last ones must decide.
     :param places: where words of the vocabulary stand, in order; only their lines are read, and rows below.
     """
     lines = _Lines(text)
@@ -68,9 +70,9 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
             cells = [cell.span() for cell in islice(_APART.finditer(text, start, end), _MOST_COLUMNS)]
             found: list[Span] = []
             if start >= barren:
-                found, below = _columns(text, cells, start, end, lines, judge)
+                found, below = _columns(text, cells, start, end, lines, ends)
                 done, barren = (below, barren) if found else (done, below)
-            found = found or _beside(text, cells, start, end, lines, judge)
+            found = found or _beside(text, cells, start, end, lines, ends)
             yield from found
             if found or not sign:
                 continue
@@ -78,10 +80,10 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
         below = next_line(end) if ruled or not boxed else len(text) + 1
         marks: list[Verdict | None] = []
         if below <= len(text) and boxed and sign in _WALLS and text.find(sign, below, line_end(below)) >= 0:
-            marks = _head(text, start, end, sign, judge)
+            marks = _head(text, start, end, sign, judge, ends)
             below = _types_below(text, below, sign, len(marks), lines) if marks else below
         if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
-            marks = marks or _head(text, start, end, sign, judge)
+            marks = marks or _head(text, start, end, sign, judge, ends)
             if marks:
                 done = line_end(below) if boxed else end
                 marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
@@ -135,7 +137,7 @@ class _Lines:
 
 
 def _columns(
-    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, judge: Judge
+    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, ends: Judge
 ) -> tuple[list[Span], int]:
     """Find the values in columns that only blanks part, and where their rows end: below a head of names, or
     below one name with a rule under it."""
@@ -144,7 +146,7 @@ def _columns(
     names = [_FIELD.fullmatch(text, *cell) for cell in cells]
     if not names or not all(names) or below > len(text):
         return found, end
-    marks = [judge_end(name.group(1), judge) if name else None for name in names]
+    marks = [ends(name.group(1)) if name else None for name in names]
     ruled = _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
     if not any(marks) or not (ruled or len(cells) > 1):
         return found, end
@@ -161,7 +163,7 @@ def _columns(
             break
         done = stop
         for cell, mark in row:
-            if cell is None or (not any(map(str.isdigit, cell.group())) and judge(cell.group())):
+            if cell is None or (not any(map(str.isdigit, cell.group())) and ends(cell.group())):
                 continue  # (a list of names)
             if _stands_alone(cell.group(), mark):
                 found.append((*cell.span(), mark[0]))
@@ -169,13 +171,13 @@ def _columns(
 
 
 def _beside(
-    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, judge: Judge
+    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, ends: Judge
 ) -> list[Span]:
     """Find the value beside a name, behind a tab, or in a column that the line before or behind has, too."""
     if len(cells) != 2:
         return []
     name = _FIELD.fullmatch(text, *cells[0])
-    mark = judge_end(name.group(1), judge) if name else None
+    mark = ends(name.group(1)) if name else None
     low, high = cells[1]
     value = text[low:high]
     if mark is None or mark[1] or len(value) < _LEAST or "(" in value or not _stands_alone(value, mark):
@@ -192,18 +194,6 @@ def _beside(
 def _begins(text: str, line: int, at: int) -> bool:
     """Tell whether a cell begins at a place of a line."""
     return not text[at : at + 1].isspace() and at < len(text) and (at == line or text[at - 1].isspace())
-
-
-def judge_end(name: str, judge: Judge) -> Verdict | None:
-    """Answer the verdict on a name of one or more words (`root password`).
-
-    The last ones must be what makes it sensitive: what goes on behind those is mostly no name.
-    """
-    verdict = judge(name)
-    words = name.split(" ")
-    if verdict is None or len(words) == 1:
-        return verdict
-    return verdict if judge(words[-1]) or judge(" ".join(words[-2:])) else None
 
 
 def _types_below(text: str, below: int, sign: str, columns: int, lines: _Lines) -> int:
@@ -225,7 +215,7 @@ def _name(text: str, low: int, high: int) -> re.Match[str] | None:
         low += 1
     while high > low and text[high - 1] == " ":
         high -= 1
-    return _NAME.fullmatch(text, low, high)
+    return NAME.fullmatch(text, low, high)
 
 
 def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
@@ -259,7 +249,7 @@ def _bare(text: str, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verdict | None]:
+def _head(text: str, start: int, end: int, sign: str, judge: Judge, ends: Judge) -> list[Verdict | None]:
     """Answer the verdicts on the names in the head of a table; an empty list when it is none, or harmless."""
     if sign not in _BOXED and not _FIELD.fullmatch(text, start, text.find(sign, start, end)):
         return []
@@ -271,7 +261,7 @@ def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verd
         name = _name(text, low, high) if sign in _BOXED else _FIELD.fullmatch(text, low, high)
         if name is None:
             return []
-        marks.append(judge(name.group(1)) if sign in _BOXED else judge_end(name.group(1), judge))
+        marks.append(judge(name.group(1)) if sign in _BOXED else ends(name.group(1)))
     return marks if any(marks) else []
 
 

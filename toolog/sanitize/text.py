@@ -117,9 +117,9 @@ class NamedText:
         yield iter(parameters)
         yield self._assigned(text, names, {span[0]: span[1] for span in (*users, *parameters)})
         if any(sign in text for sign in "\n|\t\u2502"):
-            yield find_tables(text, judge, self._candidates.cells(view))
+            yield find_tables(text, judge, self._words.judge_end, self._candidates.cells(view))
         yield find_tags(text, judge)
-        yield find_grids(text, judge)
+        yield find_grids(text, self._words.judge_end)
         yield find_inserts(text, judge)
         yield from find_items(text, judge)
         yield from find_program_passwords(text)

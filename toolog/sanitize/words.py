@@ -18,7 +18,6 @@ from toolog.sanitize import vocabulary as vocab
 from toolog.sanitize.fold import MARKS, fold
 
 MAX_KEY = 128
-_MAX_PHRASE = 40
 _SPACE = re.compile(r"\s")
 _SPACED_KEY = re.compile(r"[\w#&'()+/: -]{1,40}")
 #: Endings that no other word has, so that they are found in any concatenation.
@@ -113,13 +112,29 @@ class KeyWords:
         self._memory[key] = verdict
         return verdict
 
+    def judge_end(self, key: str) -> Verdict | None:
+        """Answer the verdict on a name of words with blanks between them, as the heads of tables are.
+
+        The last ones must be what makes it sensitive: what goes on behind those is mostly no name.
+        """
+        verdict = self.judge(key)
+        if verdict is None or " " not in key:
+            return verdict
+        words = split(key)
+        last = words[-1]
+        if last in self.strong or last in self.shaped or self._suffix(last) or self._foreign_rule(last, True):
+            return verdict
+        ended = tuple(words[-2:]) in self.pairs or tuple(words[-3:]) in self.phrases
+        return verdict if ended or any(tuple(words[-len(own) :]) == own for own in self.added) else None
+
     def _judge(self, key: str) -> Verdict | None:
         if "[MASKED:" in key:
             key = _MASK.sub(" ", key)  # a masked key says nothing about its value
         if not key or len(key) > MAX_KEY or key[-1] in ".,;!?":
             return None  # a sentence is no name
-        if "\u2019" in key and len(key) <= _MAX_PHRASE:  # (`clé d’API`, as it is printed)
-            rule = self._phrase(split(key.replace("\u2019", "'")))
+        if "\u2019" in key:  # (`clé d’API`, as it is printed)
+            plain = key.replace("\u2019", "'")
+            rule = self._phrase(split(plain)) if _SPACED_KEY.fullmatch(plain) else None
             if rule:
                 return Verdict((rule, ""))
         if not key.isascii():
