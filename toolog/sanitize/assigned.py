@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
-from toolog.sanitize.languages import BE, OF, WHOSE
+from toolog.sanitize.languages import BE
 from toolog.sanitize.notations import (
-    TYPED,
     anchors_of,
     base64_end,
     heredoc_span,
@@ -30,46 +29,14 @@ from toolog.sanitize.plausible import (
     shows_secret,
 )
 from toolog.sanitize.rules import Span
+from toolog.sanitize.signs import BLANK, ESCAPED
 from toolog.sanitize.words import Verdict
 
-#: Quotes as JSON and HTML write them where no quote can stand.
-_ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
-#: Blanks, and those that French puts before a colon.
-_BLANK = r"[ \t\xa0\u202f]"
-_IS = rf"(?:is|was|are|ist|lautet|est|es|é|è|{'|'.join(BE)})"
-_SIGN_NEXT = rf"(?={_BLANK}{{0,4}}[:=：])|(?=[ ](?:[—–→⇒]|-{{1,2}}>|{_IS})[ ])"
-#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`,
-#: `mot de passe du compte admin est :`, `kata sandi saya:`.
-_MORE = (
-    r"(?:\([^()\n]{1,40}\)"
-    rf"|(?:for|of|to|{'|'.join(OF)})(?:[ ](?!{_IS}{_BLANK})(?:[\w@'’-]|\.(?=\w)){{1,64}}+){{1,6}}+"
-    r"(?:[ ]\([^()\n]{1,40}\))?"
-    rf"|(?:{'|'.join(WHOSE)})|provided|given|entered|received)"
-)
-#: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
-ASSIGNED = re.compile(
-    rf"(?P<close>(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?"
-    rf"(?P<type>{TYPED})?(?P<gap>{_BLANK}{{0,20}}+(?:(?:is|es|est|ist|lautet|[éè]){_BLANK}{{0,4}}(?=[:=：]))?)"
-    rf"(?:(?P<more>{_MORE})(?:[ ]{_IS}(?={_BLANK}{{0,4}}[:=：]))?(?:{_SIGN_NEXT}){_BLANK}{{0,4}})?"
-    r"(?P<sep>={1,3}>|-{1,2}>|[→⇒]|:=|={1,3}|[:：](?![:/])"
-    rf"|(?<= )(?:{_IS}|[—–])(?= )|[是为為](?=\S)"
-    # (in LDIF: what follows is in base64)
-    r"|::(?=[ ]{1,4}[A-Za-z0-9+/]{6,4096}+={0,2}[ \t]{0,4}(?:[\r\n]|\\{1,8}[nr]|$)))"
-)
-#: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
-#: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
-NOTHING = re.compile(
-    rf"(?:(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?+"
-    r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
-    r"|[ \t]{0,20}+(?>={1,3}>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
-    r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)(?![ \t]{0,4}[=<\[?|])"
-    r"|<(?!<)|[}\]]|\$\{(?![A-Za-z_]\w{0,100}:?-[^}\s$]{0,512}[0-9])|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
-)
-_SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{_BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
+_SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
 _SPACES = frozenset(" \t*_\\\xa0\u202f")
 _OPENING = frozenset("brufNE\\\"'`&")
-_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?='))(?P<quote>{_ESCAPED}|\\{{0,8}}[\"'`])")
+_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?='))(?P<quote>{ESCAPED}|\\{{0,8}}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
@@ -109,8 +76,6 @@ _SCHEME = re.compile(
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
 _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
-#: Values that go on to the end of the line, or over many words.
-_LONG_VALUES = frozenset(("authorization", "cookie", "seed_phrase"))
 _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _PREFIXES = frozenset("&!*")
@@ -137,7 +102,8 @@ _LITERAL_SIGNS = frozenset((":", "=", ":=", "=>"))
 _MEASURED = re.compile(
     r"[ \t]{0,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|letters?|words?|attempts?|times|zeichen"
     r"|stell(?:en|ig)|caract[eè]res|caratteri|chiffres|d[íi]gitos|cifre|znaków|znaki|znaků|symboli|символ\w*"
-    r"|цифр\w*|знак\w*|tekens|cijfers|karakter\w*|haneli|tecken|siffror|tegn|merkkiä|numeroa|ký tự|[位个個]|文字|桁|자리|글자)",
+    r"|цифр\w*|знак\w*|tekens|cijfers|karakter\w*|haneli|tecken|siffror|tegn|merkkiä"
+    r"|numeroa|ký tự|[位个個]|文字|桁|자리|글자)",
     re.I,
 )
 _HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")
@@ -147,15 +113,6 @@ _VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 #: Behind the question of a shell's `read`: options, and the variable for the answer.
 _ASKED = re.compile(r"[\"'](?:[ \t]{1,4}-?[A-Za-z_]\w{0,63}+){1,6}+[ \t]*+(?=[;&|)<>\r\n]|\\{1,8}[nr]|$)")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
-
-
-def shows_nothing(match: re.Match[str], rule: str) -> bool:
-    """Tell whether no secret stands behind a name.
-
-    :param match: what `NOTHING` matched there.
-    """
-    told = match["told"]
-    return rule not in _LONG_VALUES and (told is None or says_nothing(told))
 
 
 class Lines:

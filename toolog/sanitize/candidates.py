@@ -47,7 +47,7 @@ def _any_byte(words: Iterable[str]) -> str:
 
 
 #: Behind a name whose value is announced: a sign, a quote with what can follow it, or blanks and either, or a
-#: word that says what it is. (`assigned.ASSIGNED` and its neighbours say which of these are real.)
+#: word that says what it is. (`signs.ASSIGNED` and its neighbours say which of these are real.)
 _SIGNS = (
     rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
     rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from toolog.sanitize.assigned import ASSIGNED, NOTHING, Values, shows_nothing
+from toolog.sanitize.assigned import Values
 from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
@@ -22,6 +22,7 @@ from toolog.sanitize.markup import find_grids, find_inserts, find_tags
 from toolog.sanitize.phrases import NUMBERED_RULES, find_spoken, find_web_keys, number_behind
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
+from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
 from toolog.sanitize.urls import find_encoded_pairs, find_encoded_users, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
