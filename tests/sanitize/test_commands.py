@@ -109,3 +109,9 @@ def test_what_oracle_takes_without_quotes_is_hidden() -> None:
     """`IDENTIFIED BY` announces a password, also one of letters and digits alone."""
     clean = default().sanitize("ALTER USER scott IDENTIFIED BY Zq9inv77;")
     assert clean == "ALTER USER scott IDENTIFIED BY [MASKED:password];"
+
+
+def test_the_cookies_of_a_command_line_are_hidden() -> None:
+    """What curl is told to send as cookies is what a header of cookies holds."""
+    clean = default().sanitize("curl -b 'sid=Zq9-inv77; a=b' https://a.internal")
+    assert clean == "curl -b '[MASKED:password]' https://a.internal"

@@ -67,3 +67,28 @@ def test_words_below_a_sensitive_name_in_a_page_stay() -> None:
     """Headings and labels of a page have names, too; what they hold is no value."""
     page = '<h2 id="api-key">API key</h2><label for="password" id="password">Password</label>'
     assert default().sanitize(page) is page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<ul><li><b>Password:</b> Zq9-inv77</li></ul>",
+        "<dl><dt>API key</dt><dd><code>Zq9-inv77</code></dd></dl>",
+        "||Login||Password||\n|qa|Zq9-inv77|\n",
+        "pass `Zq9-inv77`",
+        "пароль Zq9-inv77",
+        "DOCKER_PASSWORD ?= Zq9-inv77",
+        "le mdp c'est Zq9-inv77",
+    ],
+)
+def test_the_value_behind_a_label_is_hidden(text: str) -> None:
+    """Labels in elements of their own, in heads of wikis, and in short notes."""
+    clean = default().sanitize(text)
+    assert WORD not in clean
+    assert default().sanitize(clean) == clean
+
+
+@pytest.mark.parametrize("text", ["482913 is your verification code.", "391 204 ist Ihr Einmalcode"])
+def test_a_code_that_is_told_before_what_it_is_is_hidden(text: str) -> None:
+    """Short messages begin with the code."""
+    assert default().sanitize(text).startswith("[MASKED:code] i")

@@ -37,6 +37,8 @@ PIECES = [
     's:8:"password";s:2:"a1";', "api_keys:\n - a1\n", "- ", "<tr><th>password</th><td>a1</td>", "password of a b ", "otp 551203 ",
     "cpf 529.982.247-25 ", "clé d’api: ", "AUTH a b1\n", "http -a a:b1 ", "net use \\\\a b1 ", "lftp -u a,b1 ", "schtasks /rp b1 ", "://a:b#",
     "://a:b#@", "?code=aaaaaaaaaaaaaaa1&state=", "password 7 a1b2c3d4e ", "secret:arn:", "a password,b c\n", "password=Some(\"",
+    "||a||password||\n|a|b1|\n", "<b>password:</b> a1b2<", "482913 is your ", "password `a1b2` ", "пароль a1b2c3 ", "password ?= a1 ",
+    "curl -b 'a=b1' ", "passport no. 12345 ",
     "password: !!str ", "userPassword:: VGFubmVf\n ", "userPassword:: ", "Tel. :", 'read "password: " a b ',
 ]  # fmt: skip
 

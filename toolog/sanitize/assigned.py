@@ -97,7 +97,7 @@ _BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
 _DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
 #: A version behind `==`.
 _RELEASED = re.compile(r"v?[0-9]+\.[\w.*+!-]*(?=[\s,;\"'`)\]}|&<]|\\{1,8}[nr]|$)")
-_LITERAL_SIGNS = frozenset((":", "=", ":=", "=>"))
+_LITERAL_SIGNS = frozenset((":", "=", ":=", "=>", "?="))
 #: Behind the length of a value, and numbers of a code with a gap in the middle.
 _MEASURED = re.compile(
     r"[ \t]{0,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|letters?|words?|attempts?|times|zeichen"
@@ -109,6 +109,8 @@ _MEASURED = re.compile(
 _HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")
 #: Another text that may stand in the place of the one before.
 _OR_ELSE = re.compile(r"[ \t]{1,4}\|[ \t]{1,4}[\"']")
+#: The members of a type, or of an object.
+_MEMBERS = re.compile(r"\{\s*[\w.-]+\??\s*:\s")
 _VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 #: Behind the question of a shell's `read`: options, and the variable for the answer.
 _ASKED = re.compile(r"[\"'](?:[ \t]{1,4}-?[A-Za-z_]\w{0,63}+){1,6}+[ \t]*+(?=[;&|)<>\r\n]|\\{1,8}[nr]|$)")
@@ -231,7 +233,7 @@ class Values:
         """Find the value in braces of a part of a connection string, which a semicolon parts from others."""
         text = self._text
         braced = _BRACED.match(text, start)
-        if braced is None or _VARIABLE.fullmatch(braced.group()):
+        if braced is None or _VARIABLE.fullmatch(braced.group()) or _MEMBERS.match(braced.group()):
             return None
         return (
             braced.span()

@@ -38,7 +38,7 @@ TOLD = (
     r"|not[ \t]+(?:valid|accepted|recogni[sz]ed|authori[sz]ed|correct))"
 )
 #: How a number begins that stands right behind its name: `CPF 529.982.247-25`, `OTP 551203`.
-_NUMBERED = r"?[A-Z]{0,6}[0-9]"
+_NUMBERED = r"?(?:(?:no|nr|num|number|nummer)\.?[ \t]+)?[A-Z]{0,6}[0-9]"
 
 
 def _any_byte(words: Iterable[str]) -> str:
@@ -49,7 +49,7 @@ def _any_byte(words: Iterable[str]) -> str:
 #: Behind a name whose value is announced: a sign, a quote with what can follow it, or blanks and either, or a
 #: word that says what it is. (`signs.ASSIGNED` and its neighbours say which of these are real.)
 _SIGNS = (
-    rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
+    rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)|[ \t]*[?+]="
     rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"
     rf"|(?:by|for|of|to|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
     rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}|[\[(\x90]{_NUMBERED}))"
@@ -69,7 +69,7 @@ _RUN_BACKWARDS = re.compile(f"{_NAME}{{1,101}}+")
 _FIRST = re.compile(r"[^\W\d]")
 #: `_SIGNS` behind a name in the text itself.
 _ANNOUNCED = re.compile(
-    r"[=:：>是为為éè→⇒\"'`*\\&]"
+    r"[=:：>是为為éè→⇒\"'`*\\&]|[ \t]*[?+]="
     r"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>"
     rf"|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
     rf"|(?:by|for|of|to|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"

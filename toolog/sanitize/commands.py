@@ -127,6 +127,11 @@ _OWN_WAYS = tuple(
             r"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ][^\n]{0,200}?(?:-a|--auth)[ =]"
             r"[\"']?[\w.@-]{1,64}:([^\s\"']{2,200}+)",
         ),
+        (
+            "curl",
+            r"curl\b[^\n]{0,200}?\s(?:-b|--cookie)[ =]?"
+            r"(?P<q>[\"'])(?P<secret>[\w.-]{1,60}=[^\"'\n]{2,4096}+)(?P=q)",
+        ),
         ("lftp", r"lftp\b[^\n]{0,200}?\s-u[ ]?[\"']?[^\s,\"']{1,64},([^\s\"']{2,200}+)"),
         ("schtasks", rf"schtasks\b[^\n]{{0,300}}?\s/(?i:rp)\s{{1,4}}{_WORD}"),
         ("freerdp", r"freerdp\b[^\n]{0,200}?\s/p:([^\s\"']{2,200}+)"),
@@ -160,7 +165,7 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
         if word in text:
-            yield _shown(pattern.finditer(text), 1)
+            yield _shown(pattern.finditer(text), pattern.groups)
     if "-" not in text:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)

@@ -30,7 +30,7 @@ _VARIABLE = re.compile(
 #: `<name>x</name><value>y</value>`, `<key>x</key><string>y</string>`.
 _ELEMENTS = re.compile(
     rf"<(?:name|key|Name|Key)>{_NAME}</(?:name|key|Name|Key)>\s{{0,80}}"
-    r"<(?:value|string|val|Value)>(?:\s{0,8}<string>)?(?P<quoted>[^<>]{1,4096}+)</"
+    r"<(?:value|string|val|Value)(?:\s[^<>]{0,100})?>(?:\s{0,8}<string>)?(?P<quoted>[^<>]{1,4096}+)</"
 )
 #: `<property name="x">y</property>`.
 _CONTENT = re.compile(

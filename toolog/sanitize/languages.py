@@ -178,6 +178,7 @@ BE: dict[str, tuple[str, ...]] = {
     "to": ("hasło", "haslo"),
     "je": ("heslo", "lozinka", "zaporka", "geslo"),
     "ni": ("nenosiri",),
+    "c'est": ("mdp", "passe", "code"),
     **dict.fromkeys(
         ("är", "er", "jest", "brzmi", "zní", "este", "adalah", "ialah", "là", "és", "yra", "είναι"), ("",)
     ),

@@ -22,6 +22,12 @@ _ATTRIBUTE = re.compile(r"(?<=\s)([A-Za-z:-]{1,40}+)\s{0,4}=\s{0,4}(\\{0,8}[\"']
 _MOST_COLUMNS = 200
 _NAMES = frozenset(("name", "key", "id", "property", "itemprop"))
 _VALUES = frozenset(("value", "content"))
+#: A label in an element, and the value behind it: `<b>Password:</b> x1`, `<dt>Password</dt><dd>x1</dd>`.
+_LABELLED = re.compile(
+    r">\s{0,20}(?P<name>[^\W\d](?:[\w .$-]{0,60}?[\w$]))(?:\s{0,4}:\s{0,4})?"
+    r"</(?:b|strong|em|i|span|t[dh]|dt|label|code|p)>\s{0,20}:?\s{0,20}"
+    r"(?:<(?:td|dd|span|code|b|p)\b[^<>]{0,200}>\s{0,20}){0,3}(?P<value>[^\s<>]{4,512}+)\s{0,20}<"
+)
 #: The parts of a table in HTML: where a row begins, and cells with their text.
 _GRID = re.compile(
     r"<(?:(?P<row>tr)\b[^<>]{0,400}+>|(?P<end>/table)>"
@@ -83,6 +89,20 @@ def find_grids(text: str, ends: Judge) -> Iterator[Span]:
                 start = text.index(value, part.start("text"))
                 yield start, start + len(value), mark[0]
             place += 1
+
+
+def find_labels(text: str, ends: Judge) -> Iterator[Span]:
+    """Find the values behind labels that stand in elements of their own.
+
+    :param ends: the key predicate for names of words with blanks between them.
+    """
+    if "</" not in text:
+        return
+    for match in _LABELLED.finditer(text):
+        mark = ends(match["name"])
+        value = match["value"]
+        if mark is not None and any(map(str.isdigit, value)) and _shows(value, mark):
+            yield *match.span("value"), mark[0]
 
 
 def find_inserts(text: str, judge: Judge) -> Iterator[Span]:

@@ -86,7 +86,8 @@ def _begun(words: Iterable[str]) -> str:
 
 
 #: A number behind a blank, as it may stand right behind its name.
-NUMBER_NEXT = rf"{_GAP}(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{{0,6}}[0-9]"
+_NO = r"(?i:no|nr|num|number|nummer|n\xc2[\xb0\xba]|\xe2\x84\x96)\.?"
+NUMBER_NEXT = rf"(?:[-_.]?{_NO})?{_GAP}(?:{_NO}{_GAP})?(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{{0,6}}[0-9]"
 #: What stands between a label and whom or what it is for.
 _FOR = ("for", "to")
 #: (what is a label's only when a sign or `is` comes in the end: it is met in every text)
@@ -110,6 +111,7 @@ NAME_KEYS = (
     "path",
     "ParameterKey",
     "label",
+    "title",
     "setting",
     "option",
     "property",
@@ -133,7 +135,7 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|[?+]="
     r"|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
@@ -141,7 +143,8 @@ _RIGHT = (
     rf"|(?:{_GAP})?(?:--?>|\xe2(?:\x86\x92|\x87\x92|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))"
     # (an element of markup with attributes)
     r"|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
-    rf"|{_GAP}(?:\(|{_OF}|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun((*_FOR, *BE, *OF, *WHOSE))}"
+    rf"|{_GAP}(?:\(|\\*[\"`][!-~]|{_OF}"
+    rf"|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun((*_FOR, *BE, *OF, *WHOSE))}"
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
@@ -294,7 +297,8 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + rf"(?:[\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}{_OF})|{_END}|{more}+{_TAIL_END}"
+        + rf"(?:[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
+        + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
         + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
@@ -463,13 +467,15 @@ NAMED_FIXED = [
     r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+[!-~]",
     rf"(?i:setx|setenv)|set{_GAP}-|(?:ENV|_set_header|_param|RequestHeader){_GAP}",
     rf"(?:config|configure|secrets?|vars?|env){_GAP}(?:--?[a-z-]+{_GAP})*(?:set|add|put){_GAP}",
+    r"[0-9] (?:is your|es (?:tu|su)|est votre|ist (?:dein|Ihr)|\xc3\xa9 o seu|\\+u00e9 o seu) "
+    r"|[0-9](?:\xe6\x98\xaf|\xe4\xb8\xba)\xe6\x82\xa8|[0-9]\\+u(?i:662f|4e3a)\\+u(?i:60a8)",
     r"(?:password|secret|md5) [0-9] [!-~]|snmp-server community",
     r"(?i:securestring)|pgpass|database:username:password|kty",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
 PROGRAM_LINES = (
-    r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
+    r"login.*password|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
     + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
     + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
     + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"

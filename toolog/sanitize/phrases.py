@@ -29,16 +29,47 @@ _WEB_KEY = re.compile(
 )
 
 
+#: A code that is told before what it is: `482913 is your verification code`.
+_CODE_FIRST = re.compile(
+    r"(?<![\w.,:/-])(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})"
+    r"(?: is your (?:[^\W\d_]{1,20} ){0,2}"
+    r"(?:(?:verification|security|login|access|activation|time|sms|mfa)[ -]code|OTP|PIN)"
+    r"| es (?:tu|su) código de (?:verificación|acceso|seguridad)| est votre code de (?:vérification|sécurité)"
+    r"| é o seu código de (?:verificação|acesso|segurança)"
+    r"| ist (?:dein|Ihr) (?:Bestätigungs|Sicherheits|Einmal)code"
+    r"|[是为](?:您|你)的[^\x00-\x7f]{0,8}[码碼])(?!\w)"
+)
+#: Words for a password in languages that put nothing but a blank behind them in short notes.
+_NOTED = re.compile(
+    r"[пП비암ס](?<![^\W_].)(?:(?<=[пП])арол[ья]|(?<=비)(?:번|밀번호)|(?<=암)호|(?<=ס)יסמה)"
+    r"[ ]{1,2}(?P<value>(?=[!-~]{0,63}[0-9])(?=[!-~]{0,63}[A-Za-z])[!-+./-~-]{6,64}+)(?![^\s,.;!?)])"
+)
 #: Rules of numbers that are told with nothing but a blank behind their name (`CPF 529.982.247-25`).
 NUMBERED_RULES = frozenset(("id_number", "passport", "ssn", "code", "card", "phone"))
+_NO = r"[ \t]{1,4}(?:(?:no|nr|num|number|nummer|n[°º]|№)\.?[ \t]{1,4})?"
 _CODE = re.compile(r"[ \t]{1,4}[\[(\u3010]?(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w%]|[.,:/ -][0-9])")
 _PAPER = re.compile(
-    r"[ \t]{1,4}(?P<value>\(?(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./)-]{0,2}[0-9]){4,24}+"
+    rf"(?i:{_NO})"
+    r"(?P<value>\(?(?:[A-Z]{1,3}[ -]?)?[0-9](?:[ ./)-]{0,2}[0-9]){4,24}+"
     r"(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
     r"|(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,20})(?![A-Za-z0-9_])"
 )
 _LEAST_DIGITS = {"code": 4, "card": 8, "phone": 7}
 _DATE = re.compile(r"(?:19|20)[0-9]{2}[./ -][0-9]{1,2}[./ -][0-9]{1,2}")
+
+
+def find_noted(text: str) -> Iterator[Span]:
+    """Find codes that are told before what they are."""
+    if " your " in text or not text.isascii() or " es " in text or " est " in text or " ist " in text:
+        for match in _CODE_FIRST.finditer(text):
+            yield *match.span("value"), "code"
+
+
+def find_noted_passwords(text: str) -> Iterator[Span]:
+    """Find passwords that stand right behind their name in notes of other scripts (`пароль Zq9-inv`)."""
+    for match in _NOTED.finditer(text):
+        if not is_mask(match["value"]) and not is_reference(match["value"]):
+            yield *match.span("value"), "password"
 
 
 def number_behind(text: str, end: int, verdict: Verdict) -> Span | None:

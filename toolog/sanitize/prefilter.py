@@ -23,7 +23,6 @@ from toolog.sanitize.patterns import (
     HIDDEN,
     JOINT,
     NAMED_FIXED,
-    NUMBER_NEXT,
     PROGRAM_LINES,
     PROGRAM_NAMES,
     ROWS,
@@ -47,6 +46,8 @@ from toolog.sanitize.patterns import (
 )
 from toolog.sanitize.words import SUFFIXES
 
+#: A number behind a blank, of as many characters as any that is found right behind its name.
+_NUMBER_AHEAD = r"(?:[ \t]|\\+t)(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{0,6}[0-9][A-Z0-9 ./()-]{3}"
 _MEMORY = 64 << 20
 _LITTLE = 16 << 20
 _MOST_MEMORY = 1 << 30
@@ -190,7 +191,7 @@ class _Staged:
         self._pairs = _set([hints.pairs], _LITTLE), _set([[two_words]], _LITTLE)
         self._foreign = _set([hints.foreign], _LITTLE), _set([[foreign]], _LITTLE)
         self._marked = _set([hints.marked], _LITTLE), _set([[marked]], _LITTLE)
-        self._numbers = _set([[f"{NUMBER_NEXT}[A-Z0-9 ./-]{{3}}"]], _LITTLE), _set([[numbers]], _LITTLE)
+        self._numbers = _set([[_NUMBER_AHEAD]], _LITTLE), _set([[numbers]], _LITTLE)
         self._others = _set([[codes]], _LITTLE), _set([others], _LITTLE)
         self._programs, self._described = (
             _with_far(_set([[_PROBE], [begin]], _LITTLE), 1, [whole]) for begin, whole in far

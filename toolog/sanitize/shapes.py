@@ -31,7 +31,8 @@ _PERCENTILE = re.compile(r"[pPqQ][0-9]{1,4}")
 #: with it.
 _ABOUT = frozenset(
     """type types kind expiry expires expire expiration expired created updated at count scope scopes status
-    version verified valid enabled length ttl algorithm issuer label description arn name""".split()
+    version verified valid enabled length ttl algorithm issuer label description arn name
+    format ref pattern""".split()
 )
 _ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))
 _NEUTRAL = frozenset(
@@ -45,9 +46,11 @@ _FAULTS = frozenset(
     " detail details issues problems"
     " helptexts hints labels placeholders descriptions".split()
 )
-_MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?")
+_MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?|[^\W\d_]+ [^\W\d_]+[.!?。]")
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
+#: (what else stands beside a title is the text below it)
+_TOLD_BY_TITLES = ("value", "Value")
 _CHOICE = re.compile(r"[a-z]{2,20}(?:[A-Z_-][a-z]{1,20}){1,4}")
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
@@ -91,7 +94,8 @@ def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] |
                 name = name.rpartition("/")[2] if "op" in value and name[:1] == "/" else ""
             verdict = policy.words.judge(name)
             if verdict is not None and not is_safe_key(name, policy):
-                marks = {key: verdict for key in VALUE_KEYS if key in value}
+                told = _TOLD_BY_TITLES if name_key == "title" else VALUE_KEYS
+                marks = {key: verdict for key in told if key in value}
                 return {key: mark for key, mark in marks.items() if not _is_name(value[key], policy)} or None
     return None
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, is_small, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
@@ -84,7 +84,7 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
             below = _types_below(text, below, sign, len(marks), lines) if marks else below
         if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
             marks = marks or _head(text, start, end, sign, judge, ends)
-            if marks:
+            if marks and (not boxed or _has_rows(text, below, sign, lines)):
                 done = line_end(below) if boxed else end
                 marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
                 empty: set[tuple[str, Verdict]] = set()
@@ -113,7 +113,10 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
                         elif len(empty) < _MOST_KNOWN:
                             empty.add(shown)
                 continue
-        if boxed and _BESIDE.search(text, at + 1, end):
+        if text.startswith("||", start):
+            spans, done = _wiki_rows(text, start, end, lines, judge)
+            yield from spans
+        elif boxed and _BESIDE.search(text, at + 1, end):
             yield from _row(text, start, end, sign, judge)
 
 
@@ -194,6 +197,31 @@ def _beside(
 def _begins(text: str, line: int, at: int) -> bool:
     """Tell whether a cell begins at a place of a line."""
     return not text[at : at + 1].isspace() and at < len(text) and (at == line or text[at - 1].isspace())
+
+
+def _has_rows(text: str, rule: int, sign: str, lines: _Lines) -> bool:
+    """Tell whether cells stand below the line that closes a head: a box may end with it."""
+    below = lines.next(lines.end(rule))
+    return any(text.find(wall, below, lines.end(below)) >= 0 for wall in (_WALLS if sign in _WALLS else sign))
+
+
+def _wiki_rows(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tuple[list[Span], int]:
+    """Find the values below a head of Jira's make (`||Login||Password||`), and where its rows end."""
+    names = [NAME.fullmatch(part.strip()) for part in text[start:end].strip().strip("|").split("||")]
+    marks = [judge(name[1]) if name else None for name in names]
+    found: list[Span] = []
+    done = end
+    while any(marks) and (below := lines.next(done)) < len(text) and text.startswith("|", below):
+        stop = lines.end(below)
+        cells = _raw(text, below, stop, "|")
+        if len(cells) != len(marks):
+            break
+        done = stop
+        for cell, mark in zip(cells, marks, strict=True):
+            low, high = _bare(text, *cell)
+            if mark is not None and _shows(text[low:high], mark):
+                found.append((low, high, mark[0]))
+    return found, done
 
 
 def _types_below(text: str, below: int, sign: str, columns: int, lines: _Lines) -> int:
@@ -282,7 +310,13 @@ def _row(text: str, start: int, end: int, sign: str, judge: Judge) -> Iterator[S
 
 
 def _shows(value: str, mark: Verdict) -> bool:
-    if not value or len(value) > _MOST_CELL or is_mask(value) or is_reference(value):
+    if (
+        not value
+        or (is_small(value) and mark[0] != "code")
+        or len(value) > _MOST_CELL
+        or is_mask(value)
+        or is_reference(value)
+    ):
         return False
     if mark[1] and not fits_shape(value, mark[1]):
         return False

@@ -18,8 +18,15 @@ from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
-from toolog.sanitize.markup import find_grids, find_inserts, find_tags
-from toolog.sanitize.phrases import NUMBERED_RULES, find_spoken, find_web_keys, number_behind
+from toolog.sanitize.markup import find_grids, find_inserts, find_labels, find_tags
+from toolog.sanitize.phrases import (
+    NUMBERED_RULES,
+    find_noted,
+    find_noted_passwords,
+    find_spoken,
+    find_web_keys,
+    number_behind,
+)
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
@@ -45,6 +52,8 @@ _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
 )
+#: A value in quotes, as chats have it: "pass `x1`".
+_TOLD_IN_QUOTES = re.compile(r"[ \t]{1,4}(?P<quote>\\{0,8}[\"`])(?P<value>[^\s\"`\\]{4,128}+)(?P=quote)")
 #: What Oracle takes without quotes.
 _IDENTIFIED_BY = re.compile(
     r"[ \t]{1,4}(?i:by)[ \t]{1,4}(?P<value>(?=\w{0,60}[0-9])[A-Za-z][\w#$]{3,60}+)(?=[;\s]|$)"
@@ -73,8 +82,11 @@ _PARSING = re.compile(
 #: Before the second word of a label, and before what SQL says; nothing where a text begins.
 _BLANKS = ("", " ", "\t", "\n", "\r", "'", "’")
 _GAPS = (" ", "\t")
+#: The end of a name that says that a number follows: `Reisepass-Nr.`
+_NUMBER_WORD = re.compile(r"(?<=\w)[-_.](?:no|nr|num|number|nummer)\.?$")
 #: First words of what receipts show behind a blank: `Auth code 044182`.
 _ON_RECEIPTS = ("auth",)
+_TOLD_RULES = frozenset(("password", "api_key", "token"))
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -121,12 +133,15 @@ class NamedText:
             yield find_tables(text, judge, self._words.judge_end, self._candidates.cells(view))
         yield find_tags(text, judge)
         yield find_grids(text, self._words.judge_end)
+        yield find_labels(text, self._words.judge_end)
         yield find_inserts(text, judge)
         yield from find_items(text, judge)
         yield from find_program_passwords(text)
         yield find_web_keys(text)
+        yield find_noted(text)
         if not text.isascii():
             yield find_spoken(text, judge)
+            yield find_noted_passwords(text)
 
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one.
@@ -149,7 +164,8 @@ class NamedText:
                 verdict = judge(name)
             if verdict is None:
                 lower = name.lower()
-                if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
+                known = lower in labels and (text[start - 1 : start] in _BLANKS or lower == "identified")
+                if not known and not (lower[-1] == "." and self._number_name(text, start, name)):
                     continue
             elif "." in name and name.rpartition(".")[2] in _SOURCES and _LINE_OF.match(text, end):
                 continue  # (where something was found)
@@ -200,7 +216,7 @@ class NamedText:
 
     def _number_name(self, text: str, start: int, name: str) -> Verdict | None:
         """Judge a name that may have a number right behind it: a word, or two or three as in prose."""
-        words, last = self._words, name.lower()
+        words, last = self._words, _NUMBER_WORD.sub("", name.lower())
         verdict = words.shaped.get(last) or (words.strong.get(last, ""), "")
         if verdict[0] not in NUMBERED_RULES:
             before = _TWO_WORDS.search(text, max(0, start - 21), start)
@@ -255,8 +271,18 @@ class NamedText:
         """Find `IDENTIFIED BY 'x'` and `PASSWORD 'x'`, as SQL writes them."""
         match = _QUOTED_NEXT.match(text, end)
         if match is None:
-            bare = _IDENTIFIED_BY.match(text, end) if text[start:end].lower() == "identified" else None
-            return (*bare.span("value"), "password") if bare else None
+            if text[start:end].lower() == "identified":
+                bare = _IDENTIFIED_BY.match(text, end)
+                return (*bare.span("value"), "password") if bare else None
+            match = _TOLD_IN_QUOTES.match(text, end)
+            if match is None or verdict is None or verdict[0] not in _TOLD_RULES:
+                return None
+            value = match["value"]
+            if not any(map(str.isdigit, value)) or (verdict[1] and not fits_shape(value, verdict[1])):
+                return None
+            if is_mask(value) or is_reference(value) or _PARSING.search(text, max(0, start - 12), start):
+                return None
+            return (*match.span("value"), verdict[0])
         value = match.group("value")
         if text[start:end].lower() == "identified":
             verdict = Verdict(("password", ""))

@@ -88,6 +88,7 @@ for _rule, _names in {
 for _rule, _firsts, _seconds in (
     ("api_key", "api app application integration access account signing encryption subscription shared"
      " service auth hmac consumer server master"
+     " wep wpa wifi wlan ipsec vpn"
      " secret license licence deploy webhook unseal recovery decryption aes symmetric fernet preshared",
      "key keys"),
     ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem client", "key keys"),

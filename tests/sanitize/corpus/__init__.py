@@ -7,12 +7,26 @@ scored once as it was, and only then were whole kinds mended. A case has `id`, `
 
 from typing import Any
 
-from . import eighth, eleventh, fifth, first, fourth, making, ninth, second, seventh, sixth, tenth, third
+from . import (
+    eighth,
+    eleventh,
+    fifth,
+    first,
+    fourth,
+    making,
+    ninth,
+    second,
+    seventh,
+    sixth,
+    tenth,
+    third,
+    twelfth,
+)
 
 __all__ = ["cases", "making", "negatives", "positives"]
 
 
-_SETS = (first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh)
+_SETS = (first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth)
 
 
 def cases() -> list[dict[str, Any]]:
