@@ -76,7 +76,7 @@ _LONGEST_REFERENCE = 256
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
 #: The words that open a wallet: twelve of them and more.
 _NEXT_WORD = re.compile(r"[ \t]+[`\"'(]?([^\W\d_]+)")
-_NUMBER_AND_WORD = re.compile(r"[ \t]+(?:\d{1,4}[ \t]+)?([^\W\d_]+)")
+_NUMBER_AND_WORD = re.compile(r"[ \t]+(?:\d{1,4}[ \t]+)?[`\"'(]?([^\W\d_]+)")
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
