@@ -93,6 +93,7 @@ _NEXT_LINE = re.compile(
 )
 #: A value in braces, as ODBC takes one with signs in it.
 _BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
+_DEFAULTING = frozenset("$\"'")
 #: What a variable is when nobody sets it: `${DB_PASSWORD:-x1}`.
 _DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
 #: A version behind `==`.
@@ -180,7 +181,7 @@ class Values:
             return (start, end, rule) if end > start else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
-        told = _DEFAULT.match(text, start)
+        told = _DEFAULT.match(text, start) if first in _DEFAULTING else None
         if told is not None and any(map(str.isdigit, told["value"])):
             return *told.span("value"), rule
         if sep in ("==", "===") and _RELEASED.match(text, start):

@@ -25,9 +25,9 @@ _ELSEWHERE = re.compile(
 )
 #: The type of what is declared, before a sign and a literal: `api_key: str = "x1"`.
 TYPED = (
-    r"[?!]?[ \t]{0,4}:[ \t]{0,4}&?(?:'static[ ])?[A-Za-z_][\w.]{0,40}"
-    r"(?:\[[\w, .|]{0,60}\]|<[\w, .]{0,60}>)?[?!]?"
-    r"(?:[ ]\|[ ][A-Za-z]{1,20}){0,3}(?=[ \t]{0,4}=[ \t]{0,4}(?:[A-Za-z]{1,20}\()?[bruf]?[\"'])"
+    r"[?!]?[ \t]{0,4}:[ \t]{0,4}&?(?:'static[ ])?[A-Za-z_][\w.]{0,40}+"
+    r"(?:\[[\w, .|]{0,60}+\]|<[\w, .]{0,60}+>)?+[?!]?"
+    r"(?:[ ]\|[ ][A-Za-z]{1,20}+){0,3}+(?=[ \t]{0,4}=[ \t]{0,4}(?:[A-Za-z]{1,20}\()?[bruf]?[\"'])"
 )
 #: What is put around a literal, or before it where PHP shows what it holds.
 _WRAPPED = re.compile(
@@ -35,6 +35,7 @@ _WRAPPED = re.compile(
     r"|String(?:::from)?|str|bytes|Buffer\.from|ByteString|ProtectedString)[ ]?\([ ]?(?=b?\\{0,8}[\"'][^\"'])"
     r"|\s{0,16}string\([0-9]{1,5}\)[ ](?=\")"
 )
+_WRAPPING = frozenset("SOJPnsbB\r\n\t ")
 _HEREDOC = re.compile(r"<<[-~]?[ ]?[\"']?(?P<end>[A-Za-z_]\w{0,40})[\"']?[ \t]*\r?\n")
 _MOST_LINES = 8192
 
@@ -42,7 +43,7 @@ _MOST_LINES = 8192
 def literal_start(text: str, start: int) -> int:
     """Answer where the literal begins that stands in a wrapper of well-known languages (`Some("x1")`), or
     `start`."""
-    wrapped = _WRAPPED.match(text, start)
+    wrapped = _WRAPPED.match(text, start) if text[start : start + 1] in _WRAPPING else None
     return wrapped.end() if wrapped else start
 
 

@@ -31,13 +31,25 @@ _WEB_KEY = re.compile(
 
 #: A code that is told before what it is: `482913 is your verification code`.
 _CODE_FIRST = re.compile(
-    r"(?<![\w.,:/-])(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})"
+    r"(?P<value>[0-9](?<![\w.,:/-].)(?:[0-9]{2}[ -][0-9]{3}|[0-9]{3,7}))"
     r"(?: is your (?:[^\W\d_]{1,20} ){0,2}"
     r"(?:(?:verification|security|login|access|activation|time|sms|mfa)[ -]code|OTP|PIN)"
     r"| es (?:tu|su) código de (?:verificación|acceso|seguridad)| est votre code de (?:vérification|sécurité)"
     r"| é o seu código de (?:verificação|acesso|segurança)"
     r"| ist (?:dein|Ihr) (?:Bestätigungs|Sicherheits|Einmal)code"
     r"|[是为](?:您|你)的[^\x00-\x7f]{0,8}[码碼])(?!\w)"
+)
+_TELLING = (
+    " is your ",
+    " es tu ",
+    " es su ",
+    " est votre ",
+    " é o seu ",
+    " ist dein ",
+    " ist Ihr ",
+    "是您的",
+    "是你的",
+    "为您的",
 )
 #: Words for a password in languages that put nothing but a blank behind them in short notes.
 _NOTED = re.compile(
@@ -54,13 +66,15 @@ _PAPER = re.compile(
     r"(?:[ -]?[A-Z]{1,2}(?![A-Za-z0-9]))?"
     r"|(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,20})(?![A-Za-z0-9_])"
 )
+#: What begins such a number, behind its name.
+NUMBER_AHEAD = re.compile(rf"(?i:{_NO})[\[(\u3010]?[A-Z]{{0,6}}[0-9]")
 _LEAST_DIGITS = {"code": 4, "card": 8, "phone": 7}
 _DATE = re.compile(r"(?:19|20)[0-9]{2}[./ -][0-9]{1,2}[./ -][0-9]{1,2}")
 
 
 def find_noted(text: str) -> Iterator[Span]:
     """Find codes that are told before what they are."""
-    if " your " in text or not text.isascii() or " es " in text or " est " in text or " ist " in text:
+    if any(word in text for word in _TELLING):
         for match in _CODE_FIRST.finditer(text):
             yield *match.span("value"), "code"
 

@@ -20,6 +20,7 @@ from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
 from toolog.sanitize.markup import find_grids, find_inserts, find_labels, find_tags
 from toolog.sanitize.phrases import (
+    NUMBER_AHEAD,
     NUMBERED_RULES,
     find_noted,
     find_noted_passwords,
@@ -201,11 +202,11 @@ class NamedText:
             told = _TOLD_OF.match(text, end)
             if told is not None:
                 return told.start("value"), told.end("value"), verdict[0]
-        if text[end : end + 1] in _GAPS and (numbered := self._number_name(text, start, text[start:end])):
-            return number_behind(text, end, numbered)
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+        if NUMBER_AHEAD.match(text, end) and (numbered := self._number_name(text, start, text[start:end])):
+            return number_behind(text, end, numbered)
         if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 80), start):
             flag = _FLAG_VALUE.match(text, end)
             found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
