@@ -64,7 +64,11 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
         done = end
         sign = next((sign for sign in signs if text.find(sign, start, end) >= 0), "")
         apart = sign or text.find("  ", start, end) >= 0
-        if not apart and not (dashed and _RULE_APART.match(text, next_line(end))):
+        if not apart and not (
+            dashed
+            and (rule := _RULE_APART.match(text, next_line(end)))
+            and rule.end() == line_end(rule.end())
+        ):
             continue
         if sign in ("", "\t"):
             cells = [cell.span() for cell in islice(_APART.finditer(text, start, end), _MOST_COLUMNS)]
