@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolog.sanitize import default
+from toolog.sanitize import Sanitizer, default
 from toolog.sanitize.commands import PROGRAMS, is_port
 
 WORD = "Zq9-inv77"
@@ -41,6 +41,14 @@ def test_the_flag_of_each_program_hides_what_stands_behind_it(program: str) -> N
         f"proxy_set_header X-Api-Key {WORD};",
         f"fastcgi_param DB_PASSWORD {WORD};",
         f"# hostname:port:database:username:password\ndb:5432:billing:bob:{WORD}\n",
+        f"AUTH bob {WORD}",
+        f"http -a bob:{WORD} POST api.internal/items",
+        f"net use Z: \\\\fs1\\data /user:corp\\bob {WORD}",
+        f"schtasks /create /tn job /ru bob /rp {WORD} /sc daily",
+        f"lftp -u bob,{WORD} ftp.internal",
+        f"keytool -importkeystore -srcstorepass {WORD} -noprompt",
+        f"username admin password 7 {WORD}",
+        f"snmp-server community {WORD} RO",
         f"cat ~/.pgpass\ndb:*:billing:bob:{WORD}\n",
     ],
 )
@@ -70,6 +78,10 @@ def test_a_line_that_tells_a_program_a_password_shows_it_no_more(line: str) -> N
         "aws configure set region us-east-1",
         "~/.pgpass is missing",
         "a.py:12:34:error:text",
+        "mysql -u USER -p DATABASE",
+        "AUTH failed for bob",
+        "http and https, or ftp",
+        "password 3 attempts",
     ],
 )
 def test_what_only_looks_like_such_a_line_stays(value: Any) -> None:
@@ -82,3 +94,24 @@ def test_a_port_is_told_from_a_password() -> None:
     assert is_port("8080:80")
     assert is_port("127.0.0.1:53:53/udp")
     assert not is_port("8080x")
+
+
+def test_a_flag_goes_with_a_value_that_is_left_out() -> None:
+    """Where a style drops values, the flag goes too: it would take the next argument for its own."""
+    dropping = Sanitizer(style="drop")
+    arguments = ["app", "--password", WORD, "--token", WORD, "run", "A1b2c3"]
+    clean = dropping.sanitize(arguments)
+    assert clean == ["app", "run", "A1b2c3"]
+    assert dropping.sanitize(clean) is clean
+
+
+def test_what_oracle_takes_without_quotes_is_hidden() -> None:
+    """`IDENTIFIED BY` announces a password, also one of letters and digits alone."""
+    clean = default().sanitize("ALTER USER scott IDENTIFIED BY Zq9inv77;")
+    assert clean == "ALTER USER scott IDENTIFIED BY [MASKED:password];"
+
+
+def test_the_cookies_of_a_command_line_are_hidden() -> None:
+    """What curl is told to send as cookies is what a header of cookies holds."""
+    clean = default().sanitize("curl -b 'sid=Zq9-inv77; a=b' https://a.internal")
+    assert clean == "curl -b '[MASKED:password]' https://a.internal"

@@ -33,6 +33,12 @@ PIECES = [
     "password  a1b2c3\n", "token  ", "token\n", "a  password\nb  c1d2e3\n", "password: |\n", "name: token\nvalue: ", "<name>token</name>", "token a1b2c3 is ",
     "-u a -p b ", "&quot;", "password (", "| token |\n", "Private-Lines: 1\n", "%3A%2F%2Fa%3Ab", "Pwd={a};", "--  ",
     "mot de passe du a b ", "password de ", "kata sandi saya:", "salasana on ", "password: &a ", "password: &a b\n", "&a \npassword: *b\n",
+    'password: str = "', "password=${A:-a1} ", "password=<<A\n", 'password="""', 'password -> "a1" ', '{password,"a1"}', ':password "a1" ',
+    's:8:"password";s:2:"a1";', "api_keys:\n - a1\n", "- ", "<tr><th>password</th><td>a1</td>", "password of a b ", "otp 551203 ",
+    "cpf 529.982.247-25 ", "clé d’api: ", "AUTH a b1\n", "http -a a:b1 ", "net use \\\\a b1 ", "lftp -u a,b1 ", "schtasks /rp b1 ", "://a:b#",
+    "://a:b#@", "?code=aaaaaaaaaaaaaaa1&state=", "password 7 a1b2c3d4e ", "secret:arn:", "a password,b c\n", "password=Some(\"",
+    "||a||password||\n|a|b1|\n", "<b>password:</b> a1b2<", "482913 is your ", "password `a1b2` ", "пароль a1b2c3 ", "password ?= a1 ",
+    "curl -b 'a=b1' ", "passport no. 12345 ",
     "password: !!str ", "userPassword:: VGFubmVf\n ", "userPassword:: ", "Tel. :", 'read "password: " a b ',
 ]  # fmt: skip
 

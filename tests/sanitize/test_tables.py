@@ -19,6 +19,13 @@ TABLES: list[Any] = [
     ' password\n-----------\n Zq9-inv77\n(1 row)',
     '┏━━━━┳━━━━━━━━━━━┓\n┃ id ┃ password  ┃\n┡━━━━╇━━━━━━━━━━━┩\n│ 1  │ Zq9-inv77 │\n└────┴───────────┘',
     '+----+-----------+\n| id | password  |\n+----+-----------+\n| 1  | Zq9-inv77 |\n+----+-----------+',
+    'User name,Access key ID,Secret access key\nbo,7,Zq9-inv77\n',
+    '"Name";"Client secret";"Until"\n"bo";"Zq9-inv77";"2025"\n',
+    'host\troot password\tsite\nnas\tZq9-inv77\tGraz\n',
+    '┌────┬─────────┐\n│ id │ api_key │\n│ int32 │ varchar │\n'
+    '├────┼─────────┤\n│ 1 │ Zq9-inv77 │\n└────┴─────────┘',
+    '<table><tr><th>Host</th><th>Password</th></tr>'
+    '<tr><td>a</td><td><code>Zq9-inv77</code></td></tr></table>',
     ' id | api_token\n----+-----------\n  7 | Zq9-inv77\n(1 row)\n',
 ]
 
@@ -29,3 +36,16 @@ def test_the_value_below_or_beside_its_name_is_hidden(text: str) -> None:
     clean = default().sanitize(text)
     assert WORD not in clean
     assert default().sanitize(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NAME          UPDATED\nDEPLOY_TOKEN  about 2 months ago\nNPM_TOKEN     yesterday\n",
+        "name,password policy,token count\nweb,strong7,12\n",
+        "<table><tr><th>Password</th></tr><tr><td></td></tr><tr><td>required</td></tr></table>",
+    ],
+)
+def test_tables_that_only_talk_about_secrets_stay(text: str) -> None:
+    """Lists of names, and columns of what is told of secrets, come back as the very same object."""
+    assert default().sanitize(text) is text

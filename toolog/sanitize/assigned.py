@@ -10,45 +10,33 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
-from toolog.sanitize.languages import BE, OF, WHOSE
-from toolog.sanitize.notations import anchors_of, base64_end, value_start
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing, shows_secret
+from toolog.sanitize.languages import BE
+from toolog.sanitize.notations import (
+    anchors_of,
+    base64_end,
+    heredoc_span,
+    literal_start,
+    value_start,
+)
+from toolog.sanitize.plausible import (
+    fits_shape,
+    is_mask,
+    is_reference,
+    is_release,
+    is_scheme,
+    is_small,
+    says_nothing,
+    shows_secret,
+)
 from toolog.sanitize.rules import Span
+from toolog.sanitize.signs import BLANK, ESCAPED
 from toolog.sanitize.words import Verdict
 
-#: Quotes as JSON and HTML write them where no quote can stand.
-_ESCAPED = r"\\{1,8}u002[27]|&(?:quot|#3[49]|apos);"
-#: What a label says more before its sign: `Token (read only):`, `password for bob:`, `API key provided:`,
-#: `mot de passe du compte admin est :`, `kata sandi saya:`.
-_MORE = (
-    r"(?:\([^()\n]{1,40}\)|for[ ][\w.@'’-]{1,64}(?:[ ](?:is|ist|est|es))?"
-    rf"|(?:{'|'.join(OF)})(?:[ ][\w.@'’-]{{1,32}}+){{1,5}}+"
-    rf"|(?:{'|'.join(WHOSE)})|provided|given|entered|received)"
-)
-#: What stands between a name and its value: a closing quote, blanks, a sign (or `is`).
-ASSIGNED = re.compile(
-    rf"(?P<close>(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?"
-    r"(?P<gap>[ \t]{0,20}+(?:(?:is|es|est|ist|lautet|[éè])[ \t]{0,4}(?=[:=：]))?)"
-    rf"(?P<more>{_MORE}[ \t]{{0,4}}(?=[:=：]))?"
-    r"(?P<sep>={1,3}>|-{1,2}>|[→⇒]|:=|={1,3}|[:：](?![:/])"
-    r"|(?<= )(?:is|was|are|ist|lautet|est|es|é|è|[—–])(?= )|[是为為](?=\S)"
-    rf"|(?<= )(?:{'|'.join(BE)})(?= )"
-    # (in LDIF: what follows is in base64)
-    r"|::(?=[ ]{1,4}[A-Za-z0-9+/]{6,4096}+={0,2}[ \t]{0,4}(?:[\r\n]|\\{1,8}[nr]|$)))"
-)
-#: What may stand there that shows no secret, as far as that can be told at once: an empty value before the
-#: next name, a variable, a mask, what closes a bracket; or one word, which then decides.
-NOTHING = re.compile(
-    rf"(?:(?:{_ESCAPED}|\\{{0,8}}[\"'`])\]?|\*{{1,3}})?+"
-    r"(?:(?P<empty>=(?![=>])[ \t]{1,20}+[\w.-]{1,60}=)"
-    r"|[ \t]{0,20}+(?>={1,3}>|:=|={1,3}|[:：](?![:/]))[ \t]{0,20}+"
-    r"(?:(?P<told>[A-Za-z/]{1,20}+)[.!?,:;]*+(?=[\s\"'`<>{}\[\]]|$)|[<}\]]|\$\{|\[(?!\s{0,8}[bruf]{0,2}[\"'])|$))"
-)
-_SPACE = re.compile(r"(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,20}+(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
+_SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
-_SPACES = frozenset(" \t*_\\")
-_OPENING = frozenset("bruf\\\"'`&")
-_OPEN = re.compile(rf"[bruf]{{0,2}}(?P<quote>{_ESCAPED}|\\{{0,8}}[\"'`])")
+_SPACES = frozenset(" \t*_\\\xa0\u202f")
+_OPENING = frozenset("brufNE\\\"'`&")
+_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?='))(?P<quote>{ESCAPED}|\\{{0,8}}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
@@ -88,12 +76,10 @@ _SCHEME = re.compile(
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
 _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
-#: Values that go on to the end of the line, or over many words.
-_LONG_VALUES = frozenset(("authorization", "cookie", "seed_phrase"))
 _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _PREFIXES = frozenset("&!*")
-_QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{\r\n")
+_QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{<\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}+(?![a-z])")
@@ -107,19 +93,29 @@ _NEXT_LINE = re.compile(
 )
 #: A value in braces, as ODBC takes one with signs in it.
 _BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
+_DEFAULTING = frozenset("$\"'")
+#: What a variable is when nobody sets it: `${DB_PASSWORD:-x1}`.
+_DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
+#: A version behind `==`.
+_RELEASED = re.compile(r"v?[0-9]+\.[\w.*+!-]*(?=[\s,;\"'`)\]}|&<]|\\{1,8}[nr]|$)")
+_LITERAL_SIGNS = frozenset((":", "=", ":=", "=>", "?="))
+#: Behind the length of a value, and numbers of a code with a gap in the middle.
+_MEASURED = re.compile(
+    r"[ \t]{0,8}(?:bytes?|bits?|octets?|char(?:acter)?s?|digits?|letters?|words?|attempts?|times|zeichen"
+    r"|stell(?:en|ig)|caract[eè]res|caratteri|chiffres|d[íi]gitos|cifre|znaków|znaki|znaků|symboli|символ\w*"
+    r"|цифр\w*|знак\w*|tekens|cijfers|karakter\w*|haneli|tecken|siffror|tegn|merkkiä"
+    r"|numeroa|ký tự|[位个個]|文字|桁|자리|글자)",
+    re.I,
+)
+_HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")
+#: Another text that may stand in the place of the one before.
+_OR_ELSE = re.compile(r"[ \t]{1,4}\|[ \t]{1,4}[\"']")
+#: The members of a type, or of an object.
+_MEMBERS = re.compile(r"\{\s*[\w.-]+\??\s*:\s")
 _VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 #: Behind the question of a shell's `read`: options, and the variable for the answer.
 _ASKED = re.compile(r"[\"'](?:[ \t]{1,4}-?[A-Za-z_]\w{0,63}+){1,6}+[ \t]*+(?=[;&|)<>\r\n]|\\{1,8}[nr]|$)")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
-
-
-def shows_nothing(match: re.Match[str], rule: str) -> bool:
-    """Tell whether no secret stands behind a name.
-
-    :param match: what `NOTHING` matched there.
-    """
-    told = match["told"]
-    return rule not in _LONG_VALUES and (told is None or says_nothing(told))
 
 
 class Lines:
@@ -185,6 +181,14 @@ class Values:
             return (start, end, rule) if end > start else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
+        told = _DEFAULT.match(text, start) if first in _DEFAULTING else None
+        if told is not None and any(map(str.isdigit, told["value"])):
+            return *told.span("value"), rule
+        if sep in ("==", "===") and _RELEASED.match(text, start):
+            return None  # a package, and which version of it
+        if sep in _LITERAL_SIGNS and (literal := literal_start(text, start)) > start:
+            start = literal
+            first = text[start]
         spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
         opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
@@ -216,7 +220,9 @@ class Values:
         if rule == "seed_phrase":
             phrase = _PHRASE.match(text, start)
             return (start, phrase.end(), rule) if phrase else None
-        if text[start] == "{":
+        if text[start] == "<":
+            span = heredoc_span(text, start)
+        elif text[start] == "{":
             span = self._braced(name_at, start) if match.group("sep") == "=" else None
         elif match.group("sep") == ":" and not match.group("close"):
             span = self._block(name_at, start)
@@ -228,7 +234,7 @@ class Values:
         """Find the value in braces of a part of a connection string, which a semicolon parts from others."""
         text = self._text
         braced = _BRACED.match(text, start)
-        if braced is None or _VARIABLE.fullmatch(braced.group()):
+        if braced is None or _VARIABLE.fullmatch(braced.group()) or _MEMBERS.match(braced.group()):
             return None
         return (
             braced.span()
@@ -309,6 +315,8 @@ class Values:
             rest = _BARE_REST.match(text, end)
             return rest.end() if rest else end
         run = _DIGITS.match(text, start) if rule in _NUMBERS else None
+        if rule == "code":
+            run = _HALVES.match(text, start)
         if rule in _OF_STATES and (run is None or run.end() < end):
             run = _PAPERS.match(text, start) or run
         end = max(run.end() if run else 0, self._cut(start, end))
@@ -320,6 +328,8 @@ class Values:
             or value.startswith("[MASKED")
             or (shape and not fits_shape(value, shape))
         ):
+            return start
+        if value[0].isdigit() and (_MEASURED.match(text, end) or (rule != "code" and is_small(value))):
             return start
         digits = sum(map(str.isdigit, value)) if spoken or rule in _WITH_DIGITS else 0
         if spoken and (
@@ -346,7 +356,9 @@ class Values:
     def _quoted(self, opened: re.Match[str], rule: str, shape: str, *, spoken: bool) -> Span | None:
         text = self._text
         quote, start = opened.group("quote"), opened.end()
-        if len(quote) == 1:
+        if quote in ("'", '"') and text.startswith(quote * 2, start):
+            start, end = self._trimmed(start + 2, text.find(quote * 3, start + 2, start + _LONGEST))
+        elif len(quote) == 1:
             inside = _INSIDE[quote].match(text, start)
             end = inside.end() if inside else start
         else:
@@ -356,7 +368,20 @@ class Values:
             return None
         if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
             return None
+        if is_release(value, rule) or (rule == "authorization" and is_scheme(value)):
+            return None
+        if value.isalpha() and _OR_ELSE.match(text, end + len(quote)):
+            return None
         return None if spoken and value.isalpha() else (start, end, rule)
+
+    def _trimmed(self, start: int, end: int) -> tuple[int, int]:
+        """Answer the span without the blanks around it; an empty one when there is no end."""
+        text = self._text
+        while start < end and text[start].isspace():
+            start += 1
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        return start, max(start, end)
 
     def _closing(self, quote: str, start: int) -> int:
         """Answer where a quote with backslashes is met again: with as many, for one with more is inside."""

@@ -28,6 +28,8 @@ _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 _RUN = r"[A-Za-z0-9_.$\[\]\x80-\xff-]*"
 #: Between the two words of a pair: what a name can hold, or the blank of a label (`API key: ...`).
 _JOINT = r"(?:[0-9_.$\[\]\x80-\xff-]*|[ \t])"
+#: Between the words of a name of three.
+_OF = r"(?:['0-9_.$\[\]\x80-\xff-]*|[ \t])"
 #: The bytes of `：是为為éè→⇒—–`, which can stand for a sign.
 _WIDE = r"\x9a\xaf\xba\xe9\xe8\x92\xd2\x94\x93"
 #: What is told of a token that stands behind its name: `token x1y2z3 is invalid`.
@@ -35,21 +37,10 @@ TOLD = (
     r"(?:is|was|has|rejected|refused|invalid|expired|failed|denied|revoked|accepted"
     r"|not[ \t]+(?:valid|accepted|recogni[sz]ed|authori[sz]ed|correct))"
 )
+#: How a number begins that stands right behind its name: `CPF 529.982.247-25`, `OTP 551203`.
+_NUMBERED = r"?(?:(?:no|nr|num|number|nummer)\.?[ \t]+)?[A-Z]{0,6}[0-9]"
 
 
-def _any_byte(words: Iterable[str]) -> str:
-    """Match any of some words in a text of one byte for each character."""
-    return "|".join(re.sub(r"[^\x00-\x7f]", r"[\\x80-\\xff]", word) for word in words)
-
-
-#: Behind a name whose value is announced: a sign, a quote with what can follow it, or blanks and either, or a
-#: word that says what it is. (`assigned.ASSIGNED` and its neighbours say which of these are real.)
-_SIGNS = (
-    rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)"
-    rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{_any_byte(BE)})[ \t=:{_WIDE}]"
-    rf"|(?:by|for|provided|given|entered|received|{_any_byte((*OF, *WHOSE))})[ \t:{_WIDE}]"
-    rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}))"
-)
 #: Before a name whose value stands behind a blank: flags, and what sets variables. Before elements of markup.
 _BLANKS = (
     r"(?:(?:^|[^A-Za-z0-9_.$\[\]-])[0-9.$\[\]-]*-|[<:]"
@@ -63,13 +54,21 @@ _NAME_RUN = re.compile(f"{_NAME}++")
 _RUNS = re.compile(f"({_NAME}++)")
 _RUN_BACKWARDS = re.compile(f"{_NAME}{{1,101}}+")
 _FIRST = re.compile(r"[^\W\d]")
-#: `_SIGNS` behind a name in the text itself.
+#: `_signs` behind a name in the text itself; a word there is looked up, which is faster than to try them all.
 _ANNOUNCED = re.compile(
-    r"[=:：>是为為éè→⇒\"'`*\\&]"
-    rf"|[ \t]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>|(?:is|was|are|ist|est|es|lautet|{'|'.join(BE)})[ \t=:：]"
-    rf"|(?:by|for|provided|given|entered|received|{'|'.join((*OF, *WHOSE))})[ \t:：]"
-    rf"|[^\s]{{1,512}}+[ \t]+{TOLD})",
+    r"[=:：>是为為éè→⇒\"'`*\\&]|[ \t]*[?+]="
+    r"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>"
+    rf"|(?P<word>[^\W\d_][\w'{MARKS}]{{0,31}}+)(?=[ \t=:：])"
+    rf"|[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})",
     re.I,
+)
+_TOLD_NEXT = re.compile(rf"[ \t]+(?:[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})", re.I)
+_ANNOUNCING = frozenset(
+    phrase.split(" ")[0]
+    for phrase in (
+        *("is", "was", "are", "ist", "est", "es", "lautet", "by", "for", "of", "to", "provided", "given"),
+        *("entered", "received", *BE, *OF, *WHOSE),
+    )
 )
 _LONGEST = 101
 #: Where so many names stand so close together, all names of so many characters are read in one go.
@@ -112,13 +111,21 @@ class Candidates:
             f"(?:{'|'.join(map(_pattern, firsts))}){_JOINT}{_pattern(second)}"
             for second, firsts in ends.items()
         ]
+        parts += [
+            _OF.join(
+                f"(?:{'|'.join(map(_pattern, sorted(set(some))))})" for some in zip(*phrases, strict=True)
+            )
+            for phrases in _by_last(words.phrases)
+        ]
         parts += plain
         parts += map(_pattern, sorted(_least(word for word in known if not word.isascii())))
         word = f"(?:{'|'.join(parts)})"
         #: Second words of labels of two.
-        self._seconds = frozenset((*ends, *(phrase[-1] for phrase in words.added)))
+        self._seconds = frozenset(
+            (*ends, *(phrase[-1] for phrase in words.added), *(phrase[-1] for phrase in words.phrases))
+        )
         self._word = _scan(word + r"[^\n]*")
-        self._signed = _scan(f"{_RUN}{word}{_RUN}{_SIGNS}")
+        self._signed = _scan(f"{_RUN}{word}{_RUN}{_signs()}")
         self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
         self._cell = _scan(f"{_EDGE}{_CELL}{word}{_CELL}(?:{_EDGE}|[\\r\\n]|$)|{word}{_CELL}{_EDGE}")
         # (by itself: as a part of the other, each find of it would have to be read to the end of its line)
@@ -142,7 +149,7 @@ class Candidates:
 
     def _signed_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
         """Yield the names before signs: each found by itself, but where many stand close together."""
-        match, size, run_at, announced = self._signed.Match, len(view), _NAME_RUN.match, _ANNOUNCED.match
+        match, size, run_at, announced = self._signed.Match, len(view), _NAME_RUN.match, _announces
         at = since = met = done = 0
         known: dict[str, int] = {}
         while True:
@@ -204,7 +211,7 @@ class Candidates:
             known[run] = name[1] - name[0] if name else 0
         ends = islice(accumulate(map(len, parts), initial=at), 2, None, 2)
         sizes = [known[run] for run in parts[1::2]]
-        announced = _ANNOUNCED.match
+        announced = _announces
         names = [
             (end - size, end) for size, end in zip(sizes, ends, strict=False) if size and announced(text, end)
         ]
@@ -219,6 +226,36 @@ class Candidates:
             begin, end = view.rfind(b"\n", 0, start) + 1, view.find(b"\n", start)
             others.add(view[begin : end if end >= 0 else len(view)].decode())
         return others
+
+
+def _signs() -> str:
+    """Match what announces a value behind its name: a sign, a quote with what follows it, blanks and either,
+    or a word that says what it is (`signs.ASSIGNED` and its neighbours say which of these are real).
+    """
+    be, of = ("|".join(map(_pattern, words)) for words in (BE, (*OF, *WHOSE)))
+    return (
+        rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)|[ \t]*[?+]="
+        rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{be})[ \t=:{_WIDE}]"
+        rf"|(?:by|for|of|to|provided|given|entered|received|{of})[ \t:{_WIDE}]"
+        rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}|[\[(\x90]{_NUMBERED}))"
+    )
+
+
+def _announces(text: str, at: int) -> bool:
+    """Tell whether what stands behind a name may announce a value."""
+    match = _ANNOUNCED.match(text, at)
+    if match is None:
+        return False
+    word = match["word"]
+    return word is None or word.lower() in _ANNOUNCING or _TOLD_NEXT.match(text, at) is not None
+
+
+def _by_last(phrases: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str, str, str]]]:
+    """Yield phrases in groups that end with the same word."""
+    ends: dict[str, list[tuple[str, str, str]]] = {}
+    for phrase in phrases:
+        ends.setdefault(phrase[-1], []).append(phrase)
+    yield from ends.values()
 
 
 def _least(words: Iterable[str]) -> list[str]:

@@ -20,12 +20,14 @@ PROGRAMS: dict[str, str] = {
     **dict.fromkeys(("sqlcmd", "ipmitool", "mosquitto_pub", "mosquitto_sub", "unzip", "zip"), "-P"),
     **dict.fromkeys(("snmpwalk", "snmpget", "snmpset"), "-A"),
     **dict.fromkeys(("plink", "pscp", "psftp"), "-pw"),
+    "openssl": "-k",
 }
 #: Words without which no command line is one of a program that takes a password so.
 WORDS = (
     *(name for name in PROGRAMS if not name.startswith(("ldap", "mongo", "mosquitto"))),
     *("ldap", "mongo", "mosquitto", "mysql", "login", "echo", "net", "oracle", "sqlplus", "sqlldr", "expdp"),
     *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
+    *("AUTH", "schtasks", "lftp", "community", "md0"),
 )
 #: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
 #: `ENV` of images, headers and parameters of web servers, `aws configure set`.
@@ -76,7 +78,11 @@ _PGPASS_SHOWN = ("pgpass", "database:username:password")
 #: How servers of Redis and of mail are told a password.
 _TOLD = re.compile(
     r"(?:requirepass(?<!\wrequirepass)\s{1,4}|masterauth(?<!\wmasterauth)\s{1,4}"
-    r"|AUTH(?<!\wAUTH)\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4})([^\s\"']{4,512}+)"
+    r"|AUTH(?<!\wAUTH)\s{1,4}(?:PLAIN|LOGIN|default)\s{1,4}"
+    # (a line of its own)
+    r"|AUTH(?<![^\n\"'>]AUTH)[ ](?:[\w.@-]{1,64}[ ])?"
+    r"(?=[^\s\"']{0,100}[0-9!-/:-@\[-`{-~][^\s\"']{0,512}(?:[\"'\r\n]|\\{1,8}[nr\"']|$)))"
+    r"([^\s\"']{4,512}+)"
 )
 _ORACLE = re.compile(
     r"(?:oracle:(?:thin|oci8?):|(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n/]{0,80}?[ \"'])"
@@ -86,9 +92,21 @@ _ORACLE_SHOWN = ("oracle:", "sqlplus", "sqlldr", "expdp", "impdp", "rman")
 _POWERSHELL = re.compile(
     r"(?i:convertto-securestring)\s{1,4}(?:-(?i:string)\s{1,4})?(?P<quote>[\"'])([^\"'\r\n]{1,512}+)(?P=quote)"
 )
+#: A share of another machine: the password stands behind it, before or behind the user.
+_NET_USE = re.compile(
+    r"net(?<![\w.]net)[ ]{1,4}use[ ]{1,4}(?:[A-Za-z*]:?[ ]{1,4})?\\{2,8}[^\s\"']{1,255}[ ]{1,4}"
+    r"(?:/user:[^\s\"']{1,128}[ ]{1,4})?([^\s/*\"'][^\s\"']{1,127}+)"
+    r"(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"'&|;]|\\{1,8}[nr]|$))"
+)
 _NET_USER = re.compile(
     r"net(?<![\w.]net)[ ]{1,4}user[ ]{1,4}[\w.@\\-]{1,64}[ ]{1,4}([^\s/*\"'][^\s\"']{1,127}+)"
     r"(?=[ ]{1,4}/|[ ]{0,4}(?:[\r\n\"']|$))"
+)
+#: What devices of networks are told: how the secret is written down, and the secret.
+_DEVICE = re.compile(
+    r"(?:password|secret|md5)[ ][0-9][ ]"
+    r"(?=[^\s]{0,100}[0-9])(?=[^\s]{0,100}[A-Za-z$])([^\s\"']{8,200}+)"
+    r"|snmp-server[ ]community[ ]([^\s\"']{4,64}+)"
 )
 #: Programs that are told a password in ways of their own.
 _OWN_WAYS = tuple(
@@ -104,13 +122,25 @@ _OWN_WAYS = tuple(
         ("secret set", rf"secret set\s{{1,4}}\S{{1,100}}\s{{1,4}}(?:--body|-b)[ =]{_WORD}"),
         ("nmcli", rf"nmcli\b[^\n]{{0,200}}?\spassword\s{{1,4}}{_WORD}"),
         ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}"),
+        (
+            "http",
+            r"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ][^\n]{0,200}?(?:-a|--auth)[ =]"
+            r"[\"']?[\w.@-]{1,64}:([^\s\"']{2,200}+)",
+        ),
+        (
+            "curl",
+            r"curl\b[^\n]{0,200}?\s(?:-b|--cookie)[ =]?"
+            r"(?P<q>[\"'])(?P<secret>[\w.-]{1,60}=[^\"'\n]{2,4096}+)(?P=q)",
+        ),
+        ("lftp", r"lftp\b[^\n]{0,200}?\s-u[ ]?[\"']?[^\s,\"']{1,64},([^\s\"']{2,200}+)"),
+        ("schtasks", rf"schtasks\b[^\n]{{0,300}}?\s/(?i:rp)\s{{1,4}}{_WORD}"),
         ("freerdp", r"freerdp\b[^\n]{0,200}?\s/p:([^\s\"']{2,200}+)"),
     )
 )
 _PIPED = re.compile(
     r"echo(?<!\wecho)\s{1,4}(?:-[ne]{1,2}\s{1,4})?[\"']?(?:[\w.-]{1,64}:)?([^\s\"'|:]{2,200}+)[\"']?\s{0,4}\|"
     r"\s{0,4}(?:sudo\s{1,4}(?:chpasswd|passwd\b|[^\n|]{0,40}?-S\b)|chpasswd|passwd\s{1,4}--stdin"
-    r"|[^\n|]{1,120}?--password-stdin)"
+    r"|[^\n|]{1,120}?(?:--password-stdin|--passphrase-fd|--with-token)|kinit\b|cryptsetup\b|smbpasswd\b)"
 )
 
 
@@ -129,9 +159,13 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_PIPED.finditer(text), 1)
     if "net" in text and " user " in text:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
+    if "net" in text and " use " in text:
+        yield _shown(_NET_USE.finditer(text), 1, wordy=False)
+    if "password " in text or "secret " in text or "community " in text or "md5 " in text:
+        yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
         if word in text:
-            yield _shown(pattern.finditer(text), 1)
+            yield _shown(pattern.finditer(text), pattern.groups)
     if "-" not in text:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
@@ -143,7 +177,7 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_POWERSHELL.finditer(text), 2)
     if "mysql" in text:
         yield _shown(_MYSQL.finditer(text), 1)
-    if not any(flag in text for flag in (" -p", " -P", " -a", " -A", " -w")):
+    if not any(flag in text for flag in (" -p", " -P", " -a", " -A", " -w", " -k")):
         return
     yield _shown(_no_ports(_BESIDE.finditer(text)), 2)
     if "login" in text:
@@ -164,8 +198,9 @@ def _no_ports(matches: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
 
 def _shown(matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True) -> Iterator[Span]:
     for match in matches:
-        secret = match.group(group)
+        place = group or match.lastindex or 0
+        secret = match.group(place)
         if is_mask(secret) or is_reference(secret) or secret.startswith("[MASKED:"):
             continue
-        if wordy or not secret.isalpha():
-            yield match.start(group), match.end(group), "password"
+        if (wordy or not secret.isalpha()) and not (secret.isalpha() and secret.isupper()):  # (`-p DATABASE`)
+            yield match.start(place), match.end(place), "password"

@@ -18,7 +18,15 @@ from toolog.sanitize.fold import fold
 from toolog.sanitize.jsontext import dump_like, parse
 from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
 from toolog.sanitize.objects import causes_of, fields_of
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.plausible import (
+    SMALL,
+    fits_shape,
+    is_mask,
+    is_permission,
+    is_reference,
+    is_release,
+    is_scheme,
+)
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import LEAST_NUMBER, Span, int_rule
 from toolog.sanitize.spans import find_spans
@@ -31,8 +39,8 @@ _EXACT = (
 )
 _LEAST_TEXT = 4
 _PASSES = 4
-#: Integers up to here are never masked under a sensitive name: no secret is so small, and counters often are.
-_SMALL, _SMALL_CODE = 128, 100
+#: `SMALL` of codes.
+_SMALL_CODE = 100
 #: Stands for a value that is left out altogether.
 _DROP = object()
 #: Stands for the verdict on a key that was not judged yet.
@@ -113,7 +121,7 @@ class Walk:
 
     def _number(self, value: int | float, verdict: Verdict | None, path: Path) -> Any:
         if isinstance(value, float):
-            if verdict is None or not math.isfinite(value) or abs(value) < _SMALL:
+            if verdict is None or not math.isfinite(value) or abs(value) < SMALL:
                 return value
             text = str(int(value)) if value.is_integer() else repr(value)
         else:
@@ -123,7 +131,7 @@ class Walk:
                 if rule is None or (rule == "phone" and shapes.is_measure(path)):
                     return value
                 return self._mask(rule, text, path, value)
-            if abs(value) < (_SMALL_CODE if verdict[0] == "code" else _SMALL):
+            if abs(value) < (_SMALL_CODE if verdict[0] == "code" else SMALL):
                 return value
         if verdict[1] and not fits_shape(text, verdict[1]):
             return value
@@ -139,7 +147,17 @@ class Walk:
 
     def _secret(self, value: str, verdict: Verdict, path: Path, depth: int) -> Any:
         rule, shape = verdict
-        if not value.strip() or is_mask(value) or is_reference(value):
+        if not value.strip() or is_mask(value):
+            return value
+        if is_reference(value):
+            # (what looks like a template may be JSON that tells the secret, as clouds answer it)
+            told = rule not in self.policy.disabled and value[0] in "{[" and parse(value)[1]
+            return self._mask(rule, value, path, value) if told else value
+        if (
+            is_permission(value, rule)
+            or is_release(value, rule)
+            or (rule == "authorization" and is_scheme(value))
+        ):
             return value
         if shapes.is_message(value, path):
             return self._text(value, path, depth)
@@ -346,6 +364,11 @@ class Walk:
             self._walk(item, mark, (*path, str(at)), depth + 1)
             for at, (item, mark) in enumerate(zip(items, marks, strict=True))
         ]
+        if verdict is None and self.policy.masks.drops:
+            # a flag without its value would take the next argument for it
+            for at in range(1, len(fresh)):
+                if fresh[at] is _DROP and marks[at] is not None and shapes.is_flag(items[at - 1]):
+                    fresh[at - 1] = _DROP
         for at in shapes.curl_users(items):
             user, _, secret = items[at].partition(":")
             if fresh[at] is items[at] and secret and not is_mask(secret) and not is_reference(secret):

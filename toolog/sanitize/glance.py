@@ -216,7 +216,8 @@ def _begins(words: Iterable[str]) -> str:
 
 
 def _ascii_pairs() -> Iterable[tuple[str, str]]:
-    return ((_as_word(first), second) for first, second in vocab.PAIRS if f"{first}{second}".isascii())
+    pairs = [*vocab.PAIRS, *((first, last) for first, _, last in vocab.PHRASES)]
+    return ((_as_word(first), second) for first, second in pairs if f"{first}{second}".isascii())
 
 
 def _joined() -> Iterable[str]:
@@ -251,13 +252,17 @@ def _as_word(text: str) -> str:
 
 
 _NAMES = [_as_word(word) for word in [*vocab.STRONG, *vocab.SHAPED] if word.isascii()]
-_FIRSTS = [f"{_begins({first for first, _ in _ascii_pairs()})}[^A-Za-z =]*="]
-_SECONDS = [f" [^A-Za-z =]*(?i:{'|'.join(sorted({second for _, second in _ascii_pairs()}))})[^a-z]"]
+# (a code that is exchanged for a token stands beside one of these: `urls.find_parameters`)
+_FIRSTS = ["[^A-Za-z]code=", f"{_begins({first for first, _ in _ascii_pairs()})}[^A-Za-z =]*="]
+_SECONDS = [
+    "(?i:state|redirect_uri|grant_type|callback|oauth)",
+    f" [^A-Za-z =]*(?i:{'|'.join(sorted({second for _, second in _ascii_pairs()}))})[^a-z]",
+]
 _SHOWN = [
     f"{_begins(_NAMES)}[^a-z]",
     f"(?i:{'|'.join(SUFFIXES)})[^a-z]",
     *_joined(),
-    r"(?i:sig|signature|hmac|sid)0*=|(?i:identified|curl|securestring)| -(?:u|-user|-username)=",
+    r"(?i:sig|signature|hmac|sid)0*=|(?i:identified|curl|securestring)| -(?:u|-user|-username|a|-auth)=",
     "|".join(COMMANDS),
     *_vendor_starts(),
     *_hook_words(),

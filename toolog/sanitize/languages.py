@@ -17,7 +17,8 @@ WORDS: dict[str, str] = {
     # with the endings that say whose it is, or which one
     " şifrem şifren şifreniz şifremiz şifresi parolam parolan parolanız parolamız parolası"
     " salasanani salasanasi salasanamme salasanasta jelszavam jelszavad jelszava jelszavunk"
-    " lösenordet kodeordet adgangskoden passordet lykilorðið паролем пароля",
+    " lösenordet kodeordet adgangskoden passordet lykilorðið паролем пароля"
+    " паролю паролі hasła hasłem hesla heslem parolei лозинка лозинку",
     "phone": "телефону телефона τηλέφωνο τηλεφώνου الهاتف هاتف الجوال الموبايل טלפון تلفن موبایل फोन फ़ोन ফোন"
     " โทรศัพท์ เบอร์โทร 휴대전화 telepon telefonu telefonszám mobilszám puhelin puhelinnumero matkapuhelin"
     " telefonas tālrunis telefoninumber mobiilinumber telefonnummeret telefoonnr telefonnr mobiltelefon"
@@ -30,6 +31,7 @@ WORDS: dict[str, str] = {
     " fødselsnummer fødselsnr cprnummer henkilötunnus kennitala isikukood rodnecislo jmbg јмбг emšo егн"
     " рнокпп іпн іин жсн curp codicefiscale steuerid steueridnr steuernummer steueridentifikationsnummer"
     " sozialversicherungsnummer rentenversicherungsnummer versichertennummer krankenversichertennummer"
+    " rentenversicherungsnr krankenversicherungsnummer versicherungsnummer nric mykad ppsn"
     " personalausweis personalausweisnummer ausweisnummer führerscheinnummer rijbewijsnummer"
     " identiteitskaartnummer tckn tckimlik tckimlikno kimlikno adóazonosító tajszám npwp αφμ αμκα"
     " เลขบัตรประชาชน บัตรประชาชน เลขประจำตัวประชาชน 운전면허번호 외국인등록번호 運転免許証番号 在留カード番号"
@@ -38,7 +40,8 @@ WORDS: dict[str, str] = {
     "card": "kreditkarte kreditkartennummer kartennummer kontonummer kortnummer kontonr rekeningnummer"
     " bankrekeningnummer kaartnummer tilinumero korttinumero bankszámlaszám számlaszám kártyaszám"
     " 口座番号 계좌번호 银行账号 银行帐号 银行账户 銀行帳號 銀行賬號 銀行口座 收款账号",
-    "code": "bestätigungscode sicherheitscode verifizierungscode verificatiecode verifieringskod"
+    "code": "einmalcode zugangscode freischaltcode aktivierungscode toegangscode engangskode engangskod"
+    " bestätigungscode sicherheitscode verifizierungscode verificatiecode verifieringskod"
     " prüfnummer пинкод пінкод 認証コード 確認コード 인증코드 확인코드",
 }
 #: rule, first words, second words: two neighbours that are enough together.
@@ -71,7 +74,16 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     ("id_number", "numeric", "personal"),
     ("id_number", "codice", "fiscale"),
     ("id_number", "tessera", "sanitaria"),
-    ("id_number", "steuer ausweis ahv sozialversicherungs versicherten", "id nummer nr"),
+    (
+        "id_number",
+        "steuer ausweis personalausweis führerschein ahv sozialversicherungs rentenversicherungs"
+        " krankenversicherungs krankenversicherten versicherten versicherungs",
+        "id idnr nummer nr identifikationsnummer",
+    ),
+    ("id_number", "ni pps nric mykad", "number no"),
+    ("id_number", "my", "kad"),
+    ("api_key", "klucz ключ kunci klíč kľúč cheie cheia κλειδί מפתח مفتاح khóa", "api"),
+    ("api_key", "api", "anahtarı nøkkel nyckel nøgle avain kulcs klíč"),
     ("id_number", "sécurité", "sociale"),
     ("id_number", "seguridad segurança seguretat", "social"),
     ("id_number", "numéro número numero", "fiscal"),
@@ -116,6 +128,8 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     ("card", "खाता कार्ड", "संख्या नंबर नम्बर"),
     ("card", "αριθμός", "κάρτας λογαριασμού"),
     ("card", "số", "thẻ"),
+    ("code", "access activation unlock login time", "code codes"),
+    ("password", "clé cle clave chave chiave codice", "wifi wlan"),
     ("code", "de di", "verificación verificação vérification verifica"),
     ("code", "doğrulama onay", "kodu"),
     ("code", "код", "подтверждения підтвердження"),
@@ -125,6 +139,22 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     ("code", "קוד", "אימות"),
     ("code", "пин пін pin", "код коду кода"),
     ("phone", "telefon telefonu", "numaranız numaram numarası"),
+)
+#: rule, first words, what stands between them, last words: names of three words, of which the one between
+#: says nothing (`clé d'API`, `driver's license`).
+PHRASES: tuple[tuple[str, str, str, str], ...] = (
+    ("api_key", "clé cle clave chave chiave llave", "d de da do di dell della del", "api"),
+    ("id_number", "driver", "s", "license licence"),
+    ("id_number", "número numéro numero", "de d di do del", "dni documento identificación identificação"),
+    ("phone", "número numéro numero", "de d di do del", "teléfono téléphone telefono telefone celular móvil"),
+    (
+        "card",
+        "número numéro numero",
+        "de d di do della del",
+        "tarjeta cartão carta carte cuenta conta compte",
+    ),
+    ("code", "code código codigo codice", "d de di", "accès acceso acesso accesso validation activation"),
+    ("token", "token jeton", "de d di do", "acceso accès accesso acesso"),
 )
 #: (rule, shape) -> words that count only as the last of a name, with a value of the right look.
 SHAPED: dict[tuple[str, str], str] = {
@@ -137,8 +167,9 @@ SHAPED: dict[tuple[str, str], str] = {
         "number",
     ): "bsn nik ktp cccd cmnd cnp oib hetu cpr nif nie nir cuit cuil rut cédula cnh itin"
     " tfn nino svnr ahv आधार",
+    ("id_number", "paper"): "pan sin rg rfc",
     ("card", "number"): "clabe",
-    ("code", "digits"): "пин пін",
+    ("code", "digits"): "пин пін puk tan",
 }
 #: What says `is` in other languages than English -> how the words end behind which it does: some of these are
 #: words of other languages, too.
@@ -147,6 +178,7 @@ BE: dict[str, tuple[str, ...]] = {
     "to": ("hasło", "haslo"),
     "je": ("heslo", "lozinka", "zaporka", "geslo"),
     "ni": ("nenosiri",),
+    "c'est": ("mdp", "passe", "code"),
     **dict.fromkeys(
         ("är", "er", "jest", "brzmi", "zní", "este", "adalah", "ialah", "là", "és", "yra", "είναι"), ("",)
     ),
@@ -155,11 +187,20 @@ BE: dict[str, tuple[str, ...]] = {
 OF = (
     *("du", "de", "des", "pour", "del", "della", "di", "para", "do", "da", "für", "von", "vom", "zum", "zur"),
     *("voor", "för", "till", "dla", "для", "от", "від", "untuk", "bagi"),
+    *("k", "ke", "od", "pro", "na", "w", "v", "до", "к", "на", "в", "за", "til"),
 )
 #: Whose it is, where that stands behind the label.
 WHOSE = (
     *("saya", "anda", "kamu", "kami", "aku", "awak"),
     *("của tôi", "của bạn", "của anh", "của em", "của mình", "minha", "mea", "mia"),
+    # which one it is, in languages that say so behind it
+    *("temporal", "temporaire", "temporanea", "temporária", "provisional", "provisoire", "provvisoria"),
+    *("provisória", "inicial", "initial", "iniziale", "actual", "actuel", "attuale", "atual", "maestra"),
+    *("nueva", "nouveau", "nuova", "nova", "tymczasowe", "dočasné", "temporară", "sementara"),
+    *("admin", "root", "wifi", "wi-fi", "vpn", "ssh", "ftp", "sql", "email", "login"),
+    # of a user, of an administrator, of an account, in one word
+    *("administratora", "administrátora", "użytkownika", "uživatele", "konta", "účtu", "contului"),
+    *("администратора", "адміністратора", "пользователя", "користувача", "аккаунта", "акаунта", "учётки"),
 )
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ß": "ss", "ı": "i", "ð": "d", "þ": "th"})
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
+from toolog.sanitize.tables import NAME
 from toolog.sanitize.words import Verdict
 
 Judge = Callable[[str], Verdict | None]
@@ -18,8 +19,20 @@ _TAG = re.compile(
     r"(?=[^<>]{0,4096}?\s(?i:value|content)\s{0,4}=)[A-Za-z][^<>]{0,4096}+>"
 )
 _ATTRIBUTE = re.compile(r"(?<=\s)([A-Za-z:-]{1,40}+)\s{0,4}=\s{0,4}(\\{0,8}[\"'])([^\"'<>]{0,4096}?)\2")
+_MOST_COLUMNS = 200
 _NAMES = frozenset(("name", "key", "id", "property", "itemprop"))
 _VALUES = frozenset(("value", "content"))
+#: A label in an element, and the value behind it: `<b>Password:</b> x1`, `<dt>Password</dt><dd>x1</dd>`.
+_LABELLED = re.compile(
+    r">\s{0,20}(?P<name>[^\W\d](?:[\w .$-]{0,60}?[\w$]))(?:\s{0,4}:\s{0,4})?"
+    r"</(?:b|strong|em|i|span|t[dh]|dt|label|code|p)>\s{0,20}:?\s{0,20}"
+    r"(?:<(?:td|dd|span|code|b|p)\b[^<>]{0,200}>\s{0,20}){0,3}(?P<value>[^\s<>]{4,512}+)\s{0,20}<"
+)
+#: The parts of a table in HTML: where a row begins, and cells with their text.
+_GRID = re.compile(
+    r"<(?:(?P<row>tr)\b[^<>]{0,400}+>|(?P<end>/table)>"
+    r"|(?P<kind>t[hd])\b[^<>]{0,400}+>(?:\s{0,40}<(?!/|t[hdr])[a-z][^<>]{0,200}+>){0,3}\s{0,40}(?P<text>[^<>]{0,4096}+))"
+)
 _INSERT = re.compile(
     r"[iI](?<!\w.)(?i:nto\s{1,4}[^\s(]{1,200}+\s{0,4}\(([^()]{1,4096}+)\)\s{0,8}values\s{0,8}(?=\())"
 )
@@ -48,6 +61,48 @@ def find_tags(text: str, judge: Judge) -> Iterator[Span]:
                 found = attribute.span(3)
         if mark is not None and found is not None and _shows(text[slice(*found)], mark):
             yield *found, mark[0]
+
+
+def find_grids(text: str, ends: Judge) -> Iterator[Span]:
+    """Find the cells of tables in HTML that stand below a sensitive head.
+
+    :param ends: the key predicate for names of words with blanks between them.
+    """
+    if "<th" not in text or "<td" not in text:
+        return
+    marks: list[Verdict | None] = []
+    place = 0
+    for part in _GRID.finditer(text):
+        if part["end"]:
+            marks = []
+        elif part["row"]:
+            place = 0
+        elif part["kind"] == "th":
+            marks = marks[:place] if place < len(marks) else marks
+            name = NAME.fullmatch(part["text"].lstrip()) if text.startswith("</", part.end()) else None
+            marks.append(ends(name[1]) if name and len(marks) < _MOST_COLUMNS else None)
+            place += 1
+        else:
+            mark = marks[place] if place < len(marks) else None
+            value = part["text"].strip()
+            if mark is not None and _shows(value, mark) and not (value.isalpha() or says_nothing(value)):
+                start = text.index(value, part.start("text"))
+                yield start, start + len(value), mark[0]
+            place += 1
+
+
+def find_labels(text: str, ends: Judge) -> Iterator[Span]:
+    """Find the values behind labels that stand in elements of their own.
+
+    :param ends: the key predicate for names of words with blanks between them.
+    """
+    if "</" not in text:
+        return
+    for match in _LABELLED.finditer(text):
+        mark = ends(match["name"])
+        value = match["value"]
+        if mark is not None and any(map(str.isdigit, value)) and _shows(value, mark):
+            yield *match.span("value"), mark[0]
 
 
 def find_inserts(text: str, judge: Judge) -> Iterator[Span]:

@@ -1,8 +1,12 @@
-"""What YAML writes before a value, or in its place, and LDIF's values in base64."""
+"""What languages write before a value, or in its place: YAML's names and kinds, types of declarations, what
+is wrapped around a literal, here-documents; and LDIF's values in base64.
+"""
 
 from __future__ import annotations
 
 import re
+
+from toolog.sanitize.plausible import is_mask, is_reference
 
 _BASE64 = re.compile(
     r"[A-Za-z0-9+/]{4,4096}+={0,2}(?:\r?\n[ ][A-Za-z0-9+/]{1,256}+={0,2}(?=[\r\n]|$)){0,64}+"
@@ -19,6 +23,48 @@ _ELSEWHERE = re.compile(
     r"!(?:Ref|GetAtt|ImportValue|reference|secret|env_var|ENV|include)[ \t]|!Sub[ \t]{1,4}[\"']?\$"
     r"|&(?:str|String)(?![\w-])(?![ \t]{1,4}[^\s={,)])"
 )
+#: The type of what is declared, before a sign and a literal: `api_key: str = "x1"`.
+TYPED = (
+    r"[?!]?[ \t]{0,4}:[ \t]{0,4}&?(?:'static[ ])?[A-Za-z_][\w.]{0,40}+"
+    r"(?:\[[\w, .|]{0,60}+\]|<[\w, .]{0,60}+>)?+[?!]?"
+    r"(?:[ ]\|[ ][A-Za-z]{1,20}+){0,3}+(?=[ \t]{0,4}=[ \t]{0,4}(?:[A-Za-z]{1,20}\()?[bruf]?[\"'])"
+)
+#: What is put around a literal, or before it where PHP shows what it holds.
+_WRAPPED = re.compile(
+    r"(?:new[ ])?(?:Some|Ok|Just|Optional|Secret(?:Str|String|Bytes|Value|Text)?|Password|Sensitive"
+    r"|String(?:::from)?|str|bytes|Buffer\.from|ByteString|ProtectedString)[ ]?\([ ]?(?=b?\\{0,8}[\"'][^\"'])"
+    r"|\s{0,16}string\([0-9]{1,5}\)[ ](?=\")"
+)
+_WRAPPING = frozenset("SOJPnsbB\r\n\t ")
+_HEREDOC = re.compile(r"<<[-~]?[ ]?[\"']?(?P<end>[A-Za-z_]\w{0,40})[\"']?[ \t]*\r?\n")
+_MOST_LINES = 8192
+
+
+def literal_start(text: str, start: int) -> int:
+    """Answer where the literal begins that stands in a wrapper of well-known languages (`Some("x1")`), or
+    `start`."""
+    wrapped = _WRAPPED.match(text, start) if text[start : start + 1] in _WRAPPING else None
+    return wrapped.end() if wrapped else start
+
+
+def heredoc_span(text: str, start: int) -> tuple[int, int] | None:
+    """Answer where the lines of a here-document stand, or None when there is none, or no secret in it.
+
+    :param start: where its sign (`<<`) stands.
+    """
+    head = _HEREDOC.match(text, start)
+    if head is None:
+        return None
+    end = text.find(head["end"], head.end(), head.end() + _MOST_LINES)
+    value = (
+        text[head.end() : end].strip()
+        if end > 0 and text[head.end() - 1 : end].rstrip(" \t")[-1:] == "\n"
+        else ""
+    )
+    if not value or is_mask(value) or is_reference(value) or "[MASKED:" in value:
+        return None
+    begin = text.index(value, head.end())
+    return begin, begin + len(value)
 
 
 def anchors_of(text: str) -> frozenset[str]:

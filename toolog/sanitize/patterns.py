@@ -18,8 +18,10 @@ from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
-from toolog.sanitize.languages import BE, OF, WHOSE
+from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
+from toolog.sanitize.phrases import NUMBERED_RULES
 from toolog.sanitize.vendors import HOOKS, VENDORS
+from toolog.sanitize.vocabulary import SHAPED
 from toolog.sanitize.words import SUFFIXES
 
 #: What stands behind a word in bytes that are no string any more, or a letter of another script: the head of
@@ -53,9 +55,11 @@ _END = f"(?:{_QUOTED}|{_BEHIND})"
 #: Behind more than the word itself, an accented letter begins or ends another word.
 _TAIL_END = rf"(?:{_END}|\xc3[\x80-\xbf])"
 #: Behind a word that is found inside longer runs: anything but the values that stay as they are.
-AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|[\t !#-\[\]-~]|\\+[^\"\\])"
+AFTER = rf"(?:\\*{_QUOTED}|{_BEHIND}|\xc2\xa0|[\t !#-\[\]-~]|\\+[^\"\\])"
 _GAP = r"(?:[ \t]|\\+t)+"
 JOINT = r"(?:[ !#-+\-./0-9;-@\[-`{-~]|%[2-5][A-Fa-f])*"
+#: The same, and apostrophes as they are printed.
+_APOSTROPHES = JOINT.replace("(?:", r"(?:\xe2\x80\x99|\\+u2019|", 1)
 _BLANK = (
     r"(?:[ .\-()/]|\xc2\xa0|\xe2\x80[\x82\x83\x87\x89\x90-\x95\xaf]|\xe2\x88\x92|\xe3\x80\x80"
     r"|\xef\xbc[\x88\x89]"
@@ -81,6 +85,16 @@ def _begun(words: Iterable[str]) -> str:
     )
 
 
+#: A number behind a blank, as it may stand right behind its name.
+_NO = r"(?i:no|nr|num|number|nummer|n\xc2[\xb0\xba]|\xe2\x84\x96)\.?"
+NUMBER_NEXT = rf"(?:[-_.]?{_NO})?{_GAP}(?:{_NO}{_GAP})?(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{{0,6}}[0-9]"
+#: What stands between a label and whom or what it is for.
+_FOR = ("for", "to")
+#: (what is a label's only when a sign or `is` comes in the end: it is met in every text)
+_OF = (
+    r"of[ ](?:[A-Za-z0-9_@.'\- ]|[\xc3-\xf4][\x80-\xbf]+|\\+u[0-9a-fA-F]{4})*"
+    r"(?:[ (](?:is|was|are)[ ]|[:=(\\>]|\xc2\xa0)"
+)
 #: The keys of `{name, value}` items, and those of tables.
 NAME_KEYS = (
     "name",
@@ -95,10 +109,25 @@ NAME_KEYS = (
     "Key",
     "k",
     "path",
+    "ParameterKey",
+    "label",
+    "title",
+    "setting",
+    "option",
+    "property",
+    "attribute",
 )
 COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
-VALUE_KEYS = ("value", "val", "content", "Value", "v")
+VALUE_KEYS = (
+    *("value", "val", "content", "Value", "v", "ParameterValue"),
+    *("old_value", "new_value", "oldValue", "newValue", "old", "new"),
+)
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
+#: Behind the name of a column, and in a tuple of Erlang.
+_IN_TABLES = (
+    r"(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|(?:\t|\\+t|  )[!-~]|  |(?:[ \t]|\\+t)*(?:\\+[nr]|[\r\n])"
+    r"|,[ ]?(?:<<)?\\*\"[!-~\xc3-\xf4]|\xc2\xa0|\\+u(?i:00a0|202f)"
+)
 #: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
 #: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
 #: blanks and for sentences.
@@ -106,19 +135,21 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*[ \t]*(?:[=:>%|]|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|[?+]="
+    r"|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
     r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:&(?:quot|#3|apos)|<\\*/"
     rf"|(?:{_GAP})?(?:--?>|\xe2(?:\x86\x92|\x87\x92|\x80[\x93\x94])|\\+u(?:2192|201[34]|21(?i:d)2))"
     # (an element of markup with attributes)
     r"|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
-    rf"|{_GAP}(?:\(|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun(('for', *BE, *OF, *WHOSE))}"
+    rf"|{_GAP}(?:\(|\\*[\"`][!-~]|{_OF}"
+    rf"|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun((*_FOR, *BE, *OF, *WHOSE))}"
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
-    r"(?:(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|(?:\t|\\+t|  )[!-~]|  |\\+[nr]|[\r\n]))"
+    rf"(?:{_IN_TABLES}))"
 )
 
 
@@ -213,6 +244,19 @@ def pair_ends(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return ends
 
 
+def phrases_in_bytes() -> list[str]:
+    """Match the names of three words, of which the one between says nothing."""
+    groups = (
+        [_any_spelling(words.split()) for words in (firsts, between, lasts)]
+        for _, firsts, between, lasts in PHRASES
+    )
+    return [f"{first}{_APOSTROPHES}{middle}{_APOSTROPHES}{last}" for first, middle, last in groups]
+
+
+def _any_spelling(words: Iterable[str]) -> str:
+    return "(?:" + "|".join(sorted({word_of(form) for word in words for form in spellings(word)})) + ")"
+
+
 def rare_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
     """Answer the pairs that are looked for as such, and the words that are looked for alone, because few
     texts have them: second words with marks or of other alphabets, but for single signs of Han."""
@@ -253,10 +297,31 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + f"(?:{_END}|{more}+{_TAIL_END}|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
-        + f"|{_GAP}(?:{_begun(('for', *BE, *OF, *WHOSE))})))",
+        + rf"(?:[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
+        + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
+        + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
+        + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
+        "(?:" + "|".join(phrases_in_bytes()) + ")" + AFTER,
     ]
+
+
+def numbered(strong: Mapping[str, str], pairs: Mapping[tuple[str, str], str], shaped: Iterable[str]) -> str:
+    """Match the names of numbers that stand right behind them (`phrases.number_behind`).
+
+    Those of other scripts are seen whatever follows them.
+    """
+    names = [word for word in strong if strong[word] in NUMBERED_RULES and not is_foreign(word)]
+    names += [word for word in shaped if SHAPED[word][0] in NUMBERED_RULES and not is_foreign(word)]
+    groups = [_start(word for word in names if word.isascii()), *map(word_of, filter(_is_marked, names))]
+    for second, firsts in pair_ends(pair for pair, rule in pairs.items() if rule in NUMBERED_RULES).items():
+        heads = "|".join(sorted(set(map(ending, firsts))))
+        groups.append(f"(?:{heads})(?:[ \\t]|\\\\+t){beginning(second)}")
+    return f"(?:{'|'.join(groups)}){NUMBER_NEXT}"
+
+
+def _is_marked(word: str) -> bool:
+    return not word.isascii()
 
 
 def latin_names(
@@ -287,7 +352,7 @@ def loose(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
     groups += sorted({beginning(word) for word in [*least, *alone] if not word.isascii()})
     for second, firsts in pair_ends(pairs).items():
         groups.append(f"(?:{'|'.join(sorted(set(map(ending, firsts))))}){JOINT}{beginning(second)}")
-    return "(?:" + "|".join(groups) + ")"
+    return "(?:" + "|".join([*groups, *phrases_in_bytes()]) + ")"
 
 
 def describing(names: str) -> tuple[str, str]:
@@ -395,22 +460,30 @@ HIDDEN = [
 ]
 NAMED_FIXED = [
     r":\\*/\\*/[^ \t\r\n/?#\"'<>@]*@|%(?:25)*3[Aa]%(?:25)*2[Ff]%(?:25)*2[Ff][^ \t\r\n&#\"'<>]*%(?:25)*40",
+    # (a password with signs in it that part an address)
+    r":\\*/\\*/[^ \t\r\n/?#\"'<>@:]*:[^ \t\r\n\"'<>@]*[/?#][^ \t\r\n\"'<>@]*@",
     r"(?i:sig|signature|hmac|sid)[0-9\])]*(?:=|%)",
-    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+(?:PLAIN|LOGIN|default)",
+    r"(?:[?&#;]|%(?:25)*(?:3[FfBb]|2[36]))code(?:=|%(?:25)*3[Dd])",
+    r"(?i:identified)|sshpass|requirepass|masterauth|AUTH[ \t\r\n]+[!-~]",
     rf"(?i:setx|setenv)|set{_GAP}-|(?:ENV|_set_header|_param|RequestHeader){_GAP}",
     rf"(?:config|configure|secrets?|vars?|env){_GAP}(?:--?[a-z-]+{_GAP})*(?:set|add|put){_GAP}",
+    r"[0-9] (?:is your|es (?:tu|su)|est votre|ist (?:dein|Ihr)|\xc3\xa9 o seu|\\+u00e9 o seu) "
+    r"|[0-9](?:\xe6\x98\xaf|\xe4\xb8\xba)\xe6\x82\xa8|[0-9]\\+u(?i:662f|4e3a)\\+u(?i:60a8)",
+    r"(?:password|secret|md5) [0-9] [!-~]|snmp-server community",
     r"(?i:securestring)|pgpass|database:username:password|kty",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
 PROGRAM_LINES = (
-    r"login.*password|(?i:curl).*-(?:u|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
+    r"login.*password|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
     + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
     + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
-    + r"|echo.*\||net +user +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
+    + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
+    + r"|echo.*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
 )
 PROGRAM_NAMES = (
-    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user|smbclient|7z|htpasswd|freerdp|nmcli"
+    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user?|https? "
+    r"|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
     r"|wpa_passphrase|secret set"
     r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
 )

@@ -23,18 +23,38 @@ _STATUS = frozenset(
     args see your the a an is was please must should may bearer basic digest oauth oauth2 mtls jwt saml ldap
     kerberos session anonymous public private internal external later lax strict accept decline sms email app
     call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
-    same-origin read write read-only write-only readonly read-write read-all write-all""".split()
+    same-origin secure httponly samesite
+    read write read-only write-only readonly read-write read-all write-all""".split()
+)
+_RELEASE = (
+    r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}"
+    r"(?:[-+.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)[.-]?[0-9]{0,6})?"
+)
+_RELEASED = re.compile(_RELEASE)
+#: Rules of values that are never made of a few numbers with dots between them.
+_NO_RELEASES = frozenset(("token", "cookie", "secret", "credential", "passport", "api_key", "authorization"))
+#: What roles may do, under the names of what they may do it to (`id-token: write`, `secrets: [get, list]`).
+_PERMISSIONS = frozenset(
+    "read write none admin get list watch create update patch delete read-only write-only read-write".split()
 )
 _REFERENCE = re.compile(
-    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*"
+    # (a default that is written into it is told)
+    r"\$\{(?![^}]{0,100}:?-[^}$]{0,100}[0-9])[^}]*\}?|\$\([^)]*\)?|\{\{.*"
     r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|:[A-Za-z_]{1,60}|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
+    # where vaults and clouds keep it
+    r"|(?:op|vault|ssm|secretsmanager|keyring|keychain|kv|azurekv|gcpsm|gcp-sm|bws|doppler|infisical|sops)"
+    r"(?:\+[a-z]{2,12})?://[\w./@%?=&:# -]*"
+    r"|arn:aws[a-z-]{0,12}:(?:secretsmanager|ssm|kms):[\w:/.@+=-]*|projects/[\w-]+/secrets/[\w/-]+"
+    # which versions of what is called so
+    rf"|(?:[~^<>] ?(?=v?[0-9]{{1,8}}\.|[0-9]{{1,3}}$)|[~<>=!^]= ?|=== ?){_RELEASE}"
+    rf"(?:(?:,| ?\|\| ?| | - )(?:[~^<>]|[~<>=!]=)? ?{_RELEASE}){{0,4}}"
     r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*|f?[\"']?\{.*",
     re.S,
 )
 _MASK = re.compile(
     r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
     r"|\[REDACTION_FAILED\]|\[TRUNCATED\]|\[CYCLE\]"
-    r"|\*{3,}[^\s*]{0,4}|[xX]{4,}|[•●]{3,}|\.{3,}|…"
+    r"|\*{3,}[^\s*]{0,4}|[A-Za-z0-9_-]{1,16}\*{4,}[A-Za-z0-9_.-]{0,8}|[xX]{4,}|[•●]{3,}|\.{3,}|…"
     r"|(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)|\[[A-Za-z][A-Za-z_ -]{2,24}\]"
     r"|<(?:redacted|REDACTED|masked|hidden|secret)>|<MASK>|-+"
 )
@@ -44,10 +64,19 @@ _OWNERS = frozenset(
     " user ctx context obj options opts params data client secrets st app form session credentials creds auth"
     " props state".split()
 )
+#: Integers below it are never masked under a sensitive name: no secret is so small, and counters often are.
+SMALL = 128
 _DIGIT = re.compile(r"\d")
+_DECIMAL = re.compile(r"[-+]?\d*[.,]\d+(?:[eE][-+]?\d+)?")
+_SCHEME = re.compile(
+    r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|hawk|oauth)(?:\s+(?P<rest>.*))?\s*", re.I | re.S
+)
+_OBJECT = "[object Object]"
 _LONGEST_REFERENCE = 256
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
 #: The words that open a wallet: twelve of them and more.
+_NEXT_WORD = re.compile(r"[ \t]+[`\"'(]?([^\W\d_]+)")
+_NUMBER_AND_WORD = re.compile(r"[ \t]+(?:\d{1,4}[ \t]+)?[`\"'(]?([^\W\d_]+)")
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
@@ -60,6 +89,33 @@ def is_mask(value: str) -> bool:
 def is_reference(value: str) -> bool:
     """Tell whether the value only says where the secret comes from: a variable, a template, a placeholder."""
     return len(value) <= _LONGEST_REFERENCE and _REFERENCE.fullmatch(value) is not None
+
+
+def is_release(value: str, rule: str) -> bool:
+    """Tell whether a value is the version of a program or library that is called so (`cookie = "0.18"`).
+
+    :param rule: the rule of its name; a password can look so.
+    """
+    return rule in _NO_RELEASES and "." in value and _RELEASED.fullmatch(value) is not None
+
+
+def is_permission(value: str, rule: str) -> bool:
+    """Tell whether a value only says what somebody may do to what is called so (`id-token: write`)."""
+    return rule in _NO_RELEASES and value in _PERMISSIONS
+
+
+def is_scheme(value: str) -> bool:
+    """Tell whether a header's value is a scheme without a credential: `Bearer`, `Bearer undefined`."""
+    scheme = _SCHEME.fullmatch(value) if len(value) <= _LONGEST_REFERENCE else None
+    if scheme is None:
+        return False
+    rest = (scheme["rest"] or "").strip()
+    return not rest or rest == _OBJECT or rest.lower() in _STATUS or is_mask(rest) or is_reference(rest)
+
+
+def is_small(value: str) -> bool:
+    """Tell whether a value is a number that is so small that it counts something."""
+    return value.isascii() and value.isdigit() and value[0] != "0" and int(value[:9]) < SMALL
 
 
 def says_nothing(word: str) -> bool:
@@ -87,26 +143,32 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
         head, _, tail = value.rpartition(".")
         if (head or tail.islower() or tail.isupper()) and not _DIGIT.search(tail) and sensitive(tail):
             return False
-        if head and value.partition(".")[0] in _OWNERS:
+        owner = value.partition(".")[0]
+        if head and (owner in _OWNERS or (not _DIGIT.search(value) and sensitive(owner))):
             return False
     if strict and _WORDY.fullmatch(value):
         if value[-1] in ".!?":
             return False
         if value.isascii() and not value.islower() and not value.istitle() and not value.isupper():
             return True  # mixed capitals: nobody writes prose so
-        following = re.match(r"[ \t]+([^\W\d_]+)", rest)
+        following = (_NUMBER_AND_WORD if value.islower() else _NEXT_WORD).match(rest)
         return following is None
     return any(char.isalnum() for char in value)
 
 
 def fits_shape(value: str, shape: str) -> bool:
-    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `mixed`, `credential`,
+    """Tell whether a value fits what a shaped key asks for: `digits`, `number`, `paper`, `oauth`, `mixed`,
+    `credential`,
     `phrase` or `no_path`."""
     digits = sum(char.isdigit() for char in value)
     if shape == "digits":
         return value.isdigit() and 3 < len(value) < 13
     if shape == "number":
         return digits >= 5 and digits * 2 >= len(value)
+    if shape == "paper":
+        return digits >= 4 and sum(map(str.isalnum, value)) >= 8 and _DECIMAL.fullmatch(value) is None
+    if shape == "oauth":
+        return len(value) >= 16 and digits > 0 and any(map(str.isalpha, value))
     if shape == "mixed":
         return (
             len(value) >= 4

@@ -37,13 +37,17 @@ from toolog.sanitize.patterns import (
     loose,
     names_in_bytes,
     not_ending_in_others,
+    numbered,
     pair_ends,
+    phrases_in_bytes,
     rare_pairs,
     short_keys,
     word_of,
 )
 from toolog.sanitize.words import SUFFIXES
 
+#: A number behind a blank, of as many characters as any that is found right behind its name.
+_NUMBER_AHEAD = r"(?:[ \t]|\\+t)(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{0,6}[0-9][A-Z0-9 ./()-]{3}"
 _MEMORY = 64 << 20
 _LITTLE = 16 << 20
 _MOST_MEMORY = 1 << 30
@@ -73,14 +77,15 @@ class Prefilter:
         shaped: Iterable[str] = vocab.SHAPED,
     ) -> None:
         named = [*names_in_bytes(strong, pairs, list(shaped)), flag_words(strong, pairs), *NAMED_FIXED]
+        numbers = numbered(strong, pairs, shaped)
         begin, whole = describing(loose([*strong, *shaped], pairs))
-        families = {"named": named, **VALUES, "hidden": HIDDEN}
+        families = {"named": [*named, numbers], **VALUES, "hidden": HIDDEN}
         self._compile(families, [PROGRAM_NAMES, begin], [PROGRAM_LINES, whole])
         self._staged = _Staged(
             _Hints(strong, [*shaped, *SUFFIXES], pairs),
             DIGITS,
             [p for name, some in VALUES.items() if name not in DIGIT_FAMILIES for p in some],
-            [*latin_names(strong, pairs, shaped), *named[1:]],
+            [*latin_names(strong, pairs, shaped), numbers, *named[1:]],
             ((PROGRAM_NAMES, PROGRAM_LINES), (begin, whole)),
         )
 
@@ -149,7 +154,7 @@ class _Hints:
         ]
         self.columns = [f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"]
         pairs, alone = rare_pairs(pairs)
-        self.pairs = _bridged(pair for pair in pairs if "".join(pair).isascii())
+        self.pairs = _bridged(pair for pair in pairs if "".join(pair).isascii()) + phrases_in_bytes()
         self.marked = sorted({*map(word_of, mixed), *map(beginning, alone)})
         self.marked += _bridged(pair for pair in pairs if not "".join(pair).isascii())
         # The first two characters of such a word are rare enough to ask no more.
@@ -181,7 +186,7 @@ class _Staged:
         named: list[str],
         far: tuple[tuple[str, str], tuple[str, str]],
     ) -> None:
-        words, two_words, marked, codes, foreign, *others = named
+        words, two_words, marked, numbers, codes, foreign, *others = named
         self._digits = _set([digits, [_BEYOND_ASCII]], _LITTLE)
         self._values = _set([values], _LITTLE)
         self._hidden = _set([HIDDEN], _LITTLE)
@@ -191,6 +196,7 @@ class _Staged:
         self._pairs = _set([hints.pairs], _LITTLE), _set([[two_words]], _LITTLE)
         self._foreign = _set([hints.foreign], _LITTLE), _set([[foreign]], _LITTLE)
         self._marked = _set([hints.marked], _LITTLE), _set([[marked]], _LITTLE)
+        self._numbers = _set([[_NUMBER_AHEAD]], _LITTLE), _set([[numbers]], _LITTLE)
         self._others = _set([[codes]], _LITTLE), _set([others], _LITTLE)
         self._programs, self._described = (
             _with_far(_set([[_PROBE], [begin]], _LITTLE), 1, [whole]) for begin, whole in far
@@ -211,6 +217,8 @@ class _Staged:
                     return True
                 named = True
         if named and any(other(data) for other in self._others):
+            return True
+        if named and self._numbers[0](data) and self._numbers[1](data):
             return True
         if (named or (hints and 2 in hints)) and self._described(data):
             return True

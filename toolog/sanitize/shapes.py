@@ -31,7 +31,8 @@ _PERCENTILE = re.compile(r"[pPqQ][0-9]{1,4}")
 #: with it.
 _ABOUT = frozenset(
     """type types kind expiry expires expire expiration expired created updated at count scope scopes status
-    version verified valid enabled length ttl algorithm issuer label description""".split()
+    version verified valid enabled length ttl algorithm issuer label description arn name
+    format ref pattern""".split()
 )
 _ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))
 _NEUTRAL = frozenset(
@@ -45,9 +46,12 @@ _FAULTS = frozenset(
     " detail details issues problems"
     " helptexts hints labels placeholders descriptions".split()
 )
-_MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?")
+_MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?|[^\W\d_]+ [^\W\d_]+[.!?。]")
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
+#: (what else stands beside a title is the text below it)
+_TOLD_BY_TITLES = ("value", "Value")
+_CHOICE = re.compile(r"[a-z]{2,20}(?:[A-Z_-][a-z]{1,20}){1,4}")
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -90,8 +94,20 @@ def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] |
                 name = name.rpartition("/")[2] if "op" in value and name[:1] == "/" else ""
             verdict = policy.words.judge(name)
             if verdict is not None and not is_safe_key(name, policy):
-                return {key: verdict for key in VALUE_KEYS if key in value} or None
+                told = _TOLD_BY_TITLES if name_key == "title" else VALUE_KEYS
+                marks = {key: verdict for key in told if key in value}
+                return {key: mark for key, mark in marks.items() if not _is_name(value[key], policy)} or None
     return None
+
+
+def _is_name(value: Any, policy: Policy) -> bool:
+    """Tell whether a value is itself a sensitive name, as in a list to choose from (`{"label": "API key",
+    "value": "api_key"}`)."""
+    return (
+        isinstance(value, str)
+        and _CHOICE.fullmatch(value) is not None
+        and policy.words.judge(value) is not None
+    )
 
 
 def web_key(value: Mapping[Any, Any]) -> dict[Any, Verdict] | None:
@@ -167,6 +183,11 @@ def _secret_arguments(items: list[Any]) -> list[int]:
 
 def _is_beside_user(items: list[Any], at: int) -> bool:
     return isinstance(items[at - 2], str) and items[at - 2] in ("-u", "--user", "--username")
+
+
+def is_flag(item: Any) -> bool:
+    """Tell whether an argument is a flag of a command line."""
+    return isinstance(item, str) and item[:1] == "-" and len(item) > 1
 
 
 def curl_users(items: list[Any]) -> list[int]:

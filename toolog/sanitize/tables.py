@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
-from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
+from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, is_small, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
 
@@ -22,8 +22,9 @@ _RULE = re.compile(r"[ \t]*[|+\u2500-\u257f]?(?:[ \t]*+:?[-=\u2500-\u257f]{2,}+:
 _WALLS = "\u2502\u2503"
 #: What may be a name in a cell; the scan relies on it (`patterns._RIGHT`).
 _WORD = r"[^\W\d][\w.$-]{0,60}"
-_NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
-_FIELD = re.compile(rf"[\"']?({_WORD})[\"']?")
+NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
+"""A name in a cell, in quotes or emphasis."""
+_FIELD = re.compile(rf"[\"']?({_WORD}(?: [^\W\d][\w.$-]{{0,29}}){{0,3}})[\"']?")
 #: A cell with something in it, which may be the value beside a name.
 _BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
 _BOXED = f"|{_WALLS}"
@@ -37,13 +38,16 @@ _SIGNS = "|\u2502\u2503\t;,"
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
 _MOST_KNOWN = 1024
+#: Below the heads of some boxes: what kind of values stands in each column.
+_TYPES = re.compile(r"[a-z][a-z0-9_]{1,30}(?:\([0-9, ]{1,12}\))?(?:\[\])?")
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
 
 
-def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span]:
+def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> Iterator[Span]:
     """Find the values below sensitive column names, and those beside a sensitive name in a row.
 
     :param judge: the key predicate.
+    :param ends: the same for names of words with blanks between them, which their last ones must decide.
     :param places: where words of the vocabulary stand, in order; only their lines are read, and rows below.
     """
     lines = _Lines(text)
@@ -60,23 +64,31 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
         done = end
         sign = next((sign for sign in signs if text.find(sign, start, end) >= 0), "")
         apart = sign or text.find("  ", start, end) >= 0
-        if not apart and not (dashed and _RULE_APART.match(text, next_line(end))):
+        if not apart and not (
+            dashed
+            and (rule := _RULE_APART.match(text, next_line(end)))
+            and rule.end() == line_end(rule.end())
+        ):
             continue
         if sign in ("", "\t"):
             cells = [cell.span() for cell in islice(_APART.finditer(text, start, end), _MOST_COLUMNS)]
             found: list[Span] = []
             if start >= barren:
-                found, below = _columns(text, cells, start, end, lines, judge)
+                found, below = _columns(text, cells, start, end, lines, ends)
                 done, barren = (below, barren) if found else (done, below)
-            found = found or _beside(text, cells, start, end, lines, judge)
+            found = found or _beside(text, cells, start, end, lines, ends)
             yield from found
             if found or not sign:
                 continue
         boxed = sign in _BOXED
         below = next_line(end) if ruled or not boxed else len(text) + 1
+        marks: list[Verdict | None] = []
+        if below <= len(text) and boxed and sign in _WALLS and text.find(sign, below, line_end(below)) >= 0:
+            marks = _head(text, start, end, sign, judge, ends)
+            below = _types_below(text, below, sign, len(marks), lines) if marks else below
         if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
-            marks = _head(text, start, end, sign, judge)
-            if marks:
+            marks = marks or _head(text, start, end, sign, judge, ends)
+            if marks and (not boxed or _has_rows(text, below, sign, lines)):
                 done = line_end(below) if boxed else end
                 marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
                 empty: set[tuple[str, Verdict]] = set()
@@ -105,7 +117,10 @@ def find_tables(text: str, judge: Judge, places: Iterable[int]) -> Iterator[Span
                         elif len(empty) < _MOST_KNOWN:
                             empty.add(shown)
                 continue
-        if boxed and _BESIDE.search(text, at + 1, end):
+        if text.startswith("||", start):
+            spans, done = _wiki_rows(text, start, end, lines, judge)
+            yield from spans
+        elif boxed and _BESIDE.search(text, at + 1, end):
             yield from _row(text, start, end, sign, judge)
 
 
@@ -129,7 +144,7 @@ class _Lines:
 
 
 def _columns(
-    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, judge: Judge
+    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, ends: Judge
 ) -> tuple[list[Span], int]:
     """Find the values in columns that only blanks part, and where their rows end: below a head of names, or
     below one name with a rule under it."""
@@ -138,7 +153,7 @@ def _columns(
     names = [_FIELD.fullmatch(text, *cell) for cell in cells]
     if not names or not all(names) or below > len(text):
         return found, end
-    marks = [judge(name.group(1)) if name else None for name in names]
+    marks = [ends(name.group(1)) if name else None for name in names]
     ruled = _RULE_APART.fullmatch(text, below, lines.end(below)) is not None
     if not any(marks) or not (ruled or len(cells) > 1):
         return found, end
@@ -155,19 +170,21 @@ def _columns(
             break
         done = stop
         for cell, mark in row:
-            if cell is not None and _stands_alone(cell.group(), mark):
+            if cell is None or (not any(map(str.isdigit, cell.group())) and ends(cell.group())):
+                continue  # (a list of names)
+            if _stands_alone(cell.group(), mark):
                 found.append((*cell.span(), mark[0]))
     return found, done
 
 
 def _beside(
-    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, judge: Judge
+    text: str, cells: list[tuple[int, int]], start: int, end: int, lines: _Lines, ends: Judge
 ) -> list[Span]:
     """Find the value beside a name, behind a tab, or in a column that the line before or behind has, too."""
     if len(cells) != 2:
         return []
     name = _FIELD.fullmatch(text, *cells[0])
-    mark = judge(name.group(1)) if name else None
+    mark = ends(name.group(1)) if name else None
     low, high = cells[1]
     value = text[low:high]
     if mark is None or mark[1] or len(value) < _LEAST or "(" in value or not _stands_alone(value, mark):
@@ -186,6 +203,40 @@ def _begins(text: str, line: int, at: int) -> bool:
     return not text[at : at + 1].isspace() and at < len(text) and (at == line or text[at - 1].isspace())
 
 
+def _has_rows(text: str, rule: int, sign: str, lines: _Lines) -> bool:
+    """Tell whether cells stand below the line that closes a head: a box may end with it."""
+    below = lines.next(lines.end(rule))
+    return any(text.find(wall, below, lines.end(below)) >= 0 for wall in (_WALLS if sign in _WALLS else sign))
+
+
+def _wiki_rows(text: str, start: int, end: int, lines: _Lines, judge: Judge) -> tuple[list[Span], int]:
+    """Find the values below a head of Jira's make (`||Login||Password||`), and where its rows end."""
+    names = [NAME.fullmatch(part.strip()) for part in text[start:end].strip().strip("|").split("||")]
+    marks = [judge(name[1]) if name else None for name in names]
+    found: list[Span] = []
+    done = end
+    while any(marks) and (below := lines.next(done)) < len(text) and text.startswith("|", below):
+        stop = lines.end(below)
+        cells = _raw(text, below, stop, "|")
+        if len(cells) != len(marks):
+            break
+        done = stop
+        for cell, mark in zip(cells, marks, strict=True):
+            low, high = _bare(text, *cell)
+            if mark is not None and _shows(text[low:high], mark):
+                found.append((low, high, mark[0]))
+    return found, done
+
+
+def _types_below(text: str, below: int, sign: str, columns: int, lines: _Lines) -> int:
+    """Answer where a line begins that stands below one of types; `below` when that holds no types."""
+    end = lines.end(below)
+    cells = _raw(text, below, end, _WALLS[0] if sign in _WALLS else sign)
+    if len(cells) != columns or not all(_TYPES.fullmatch(text[slice(*cell)].strip()) for cell in cells):
+        return below
+    return lines.next(end)
+
+
 def _stands_alone(value: str, mark: Verdict) -> bool:
     return len(value) >= _LEAST_ALONE and " " not in value and not value.isalpha() and _shows(value, mark)
 
@@ -196,7 +247,7 @@ def _name(text: str, low: int, high: int) -> re.Match[str] | None:
         low += 1
     while high > low and text[high - 1] == " ":
         high -= 1
-    return _NAME.fullmatch(text, low, high)
+    return NAME.fullmatch(text, low, high)
 
 
 def _raw(text: str, start: int, end: int, sign: str) -> list[tuple[int, int]]:
@@ -230,7 +281,7 @@ def _bare(text: str, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verdict | None]:
+def _head(text: str, start: int, end: int, sign: str, judge: Judge, ends: Judge) -> list[Verdict | None]:
     """Answer the verdicts on the names in the head of a table; an empty list when it is none, or harmless."""
     if sign not in _BOXED and not _FIELD.fullmatch(text, start, text.find(sign, start, end)):
         return []
@@ -242,7 +293,7 @@ def _head(text: str, start: int, end: int, sign: str, judge: Judge) -> list[Verd
         name = _name(text, low, high) if sign in _BOXED else _FIELD.fullmatch(text, low, high)
         if name is None:
             return []
-        marks.append(judge(name.group(1)))
+        marks.append(judge(name.group(1)) if sign in _BOXED else ends(name.group(1)))
     return marks if any(marks) else []
 
 
@@ -263,7 +314,13 @@ def _row(text: str, start: int, end: int, sign: str, judge: Judge) -> Iterator[S
 
 
 def _shows(value: str, mark: Verdict) -> bool:
-    if not value or len(value) > _MOST_CELL or is_mask(value) or is_reference(value):
+    if (
+        not value
+        or (is_small(value) and mark[0] != "code")
+        or len(value) > _MOST_CELL
+        or is_mask(value)
+        or is_reference(value)
+    ):
         return False
     if mark[1] and not fits_shape(value, mark[1]):
         return False

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 - word lists read better as text
 """Secrets in free text that are recognized by the name in front of them: assignments, headers, flags, URLs,
 markup.
 
@@ -12,21 +13,32 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from toolog.sanitize.assigned import ASSIGNED, NOTHING, Values, shows_nothing
+from toolog.sanitize.assigned import Values
 from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
 from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
-from toolog.sanitize.markup import find_inserts, find_tags
-from toolog.sanitize.phrases import find_spoken, find_web_keys
+from toolog.sanitize.markup import find_grids, find_inserts, find_labels, find_tags
+from toolog.sanitize.phrases import (
+    NUMBER_AHEAD,
+    NUMBERED_RULES,
+    find_noted,
+    find_noted_passwords,
+    find_spoken,
+    find_web_keys,
+    number_behind,
+)
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
+from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
 from toolog.sanitize.urls import find_encoded_pairs, find_encoded_users, find_parameters, find_url_users
 from toolog.sanitize.words import KeyWords, Verdict
 
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
+#: Two words before the last one of a label, of which the second says nothing: `clé d'`, `driver's `.
+_BETWEEN = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t'’]([^\W\d_]{{1,5}})[ \t'’]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)[ ]{0,2}[),]")
 #: A part of a form: its headers, an empty line, the value.
@@ -34,10 +46,18 @@ _PART = re.compile(
     r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
     r"(?P<value>[^\r\n\\]{1,4096}+)"
 )
-_MARKUP = re.compile(r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>[^<>\]]++)\]\]>|(?P<value>[^<>]++))</")
+_MARKUP = re.compile(
+    r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>(?:[^\]]|\](?!\]>)){1,4096}+)\]\]>|(?P<value>[^<>]++))</"
+)
 _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
     r"'(?P<value>[^'\n]{1,512}+)'"
+)
+#: A value in quotes, as chats have it: "pass `x1`".
+_TOLD_IN_QUOTES = re.compile(r"[ \t]{1,4}(?P<quote>\\{0,8}[\"`])(?P<value>[^\s\"`\\]{4,128}+)(?P=quote)")
+#: What Oracle takes without quotes.
+_IDENTIFIED_BY = re.compile(
+    r"[ \t]{1,4}(?i:by)[ \t]{1,4}(?P<value>(?=\w{0,60}[0-9])[A-Za-z][\w#$]{3,60}+)(?=[;\s]|$)"
 )
 #: `token x1y2z3 is invalid`: a token of letters and digits of which something is told.
 _TOLD_OF = re.compile(
@@ -47,13 +67,27 @@ _TOLD_OF = re.compile(
 )
 #: Behind a label that is shortened: `Tel.: ...`.
 _SHORTENED = re.compile(r"[ \t\xa0\u202f]{0,4}[:：]")
+_TOKEN_WORD = re.compile(r"[ \t]{0,4}[A-Za-z_]{1,32}(?=[\s,.;)]|$)")
+#: A file of sources, and a line of it.
+_SOURCES = frozenset(
+    """py pyi js mjs cjs ts jsx tsx go rs java kt rb php c h cc cpp hpp cs swift scala sh sql html css vue tf
+    md txt yml yaml json toml xml ex exs lua pl ps1""".split()
+)
+_RESOURCE = re.compile(r"(?<![\w-])(?:arn|crn|urn):[\w./:-]*$")
+_LINE_OF = re.compile(r":[0-9]{1,6}(?=[:\s,)]|-[0-9]|$)")
 _SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
 _PARSING = re.compile(
     r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
 )
 #: Before the second word of a label, and before what SQL says; nothing where a text begins.
-_BLANKS = ("", " ", "\t", "\n", "\r")
+_BLANKS = ("", " ", "\t", "\n", "\r", "'", "’")
+_GAPS = (" ", "\t")
+#: The end of a name that says that a number follows: `Reisepass-Nr.`
+_NUMBER_WORD = re.compile(r"(?<=\w)[-_.](?:no|nr|num|number|nummer)\.?$")
+#: First words of what receipts show behind a blank: `Auth code 044182`.
+_ON_RECEIPTS = ("auth",)
+_TOLD_RULES = frozenset(("password", "api_key", "token"))
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -72,7 +106,8 @@ class NamedText:
         """Second words of labels of two (`API key: ...`), and what SQL says before a password."""
         words = self._words
         ends = {word[at:] for word in words.strong for at in range(1, len(word))}
-        return frozenset(ends | {second for _, second in words.pairs} | {"identified"})
+        lasts = {last for _, _, last in words.phrases}
+        return frozenset(ends | {second for _, second in words.pairs} | lasts | {"identified"})
 
     @cached_property
     def _candidates(self) -> Candidates:
@@ -96,14 +131,18 @@ class NamedText:
         yield iter(parameters)
         yield self._assigned(text, names, {span[0]: span[1] for span in (*users, *parameters)})
         if any(sign in text for sign in "\n|\t\u2502"):
-            yield find_tables(text, judge, self._candidates.cells(view))
+            yield find_tables(text, judge, self._words.judge_end, self._candidates.cells(view))
         yield find_tags(text, judge)
+        yield find_grids(text, self._words.judge_end)
+        yield find_labels(text, self._words.judge_end)
         yield find_inserts(text, judge)
         yield from find_items(text, judge)
         yield from find_program_passwords(text)
         yield find_web_keys(text)
+        yield find_noted(text)
         if not text.isascii():
             yield find_spoken(text, judge)
+            yield find_noted_passwords(text)
 
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one.
@@ -126,8 +165,13 @@ class NamedText:
                 verdict = judge(name)
             if verdict is None:
                 lower = name.lower()
-                if lower not in labels or (text[start - 1 : start] not in _BLANKS and lower != "identified"):
+                known = lower in labels and (text[start - 1 : start] in _BLANKS or lower == "identified")
+                if not known and not (lower[-1] == "." and self._number_name(text, start, name)):
                     continue
+            elif "." in name and name.rpartition(".")[2] in _SOURCES and _LINE_OF.match(text, end):
+                continue  # (where something was found)
+            elif text[start - 1 : start] == ":" and _RESOURCE.search(text, max(0, start - 160), start):
+                continue  # (which secret it is)
             elif (empty := nothing(text, end)) is not None and shows_nothing(empty, verdict[0]):
                 continue
             found = self._at_name(text, start, end, values, verdict)
@@ -145,6 +189,8 @@ class NamedText:
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
                 verdict = self._two_words(text, start, text[start:end].rstrip("."))
+            if verdict is not None and verdict[0] == "token" and _parsed(text, start, assigned.end()):
+                return None
             return values.behind(start, assigned, verdict) if verdict else None
         before = text[start - 1 : start]
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
@@ -159,6 +205,8 @@ class NamedText:
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
+        if NUMBER_AHEAD.match(text, end) and (numbered := self._number_name(text, start, text[start:end])):
+            return number_behind(text, end, numbered)
         if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 80), start):
             flag = _FLAG_VALUE.match(text, end)
             found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
@@ -167,14 +215,32 @@ class NamedText:
             return self._markup(text, end, verdict)
         return self._quoted_next(text, start, end, verdict)
 
+    def _number_name(self, text: str, start: int, name: str) -> Verdict | None:
+        """Judge a name that may have a number right behind it: a word, or two or three as in prose."""
+        words, last = self._words, _NUMBER_WORD.sub("", name.lower())
+        verdict = words.shaped.get(last) or (words.strong.get(last, ""), "")
+        if verdict[0] not in NUMBERED_RULES:
+            before = _TWO_WORDS.search(text, max(0, start - 21), start)
+            first = before.group(1).lower() if before else ""
+            if first in _ON_RECEIPTS:
+                return None
+            verdict = (words.pairs.get((first, last)) or self._three_words(text, start, last) or "", "")
+        return Verdict(verdict) if verdict[0] in NUMBERED_RULES else None
+
+    def _three_words(self, text: str, start: int, last: str) -> str | None:
+        between = _BETWEEN.search(text, max(0, start - 28), start)
+        return self._words.phrases.get((*map(str.lower, between.groups()), last)) if between else None
+
     def _two_words(self, text: str, start: int, name: str) -> Verdict | None:
-        """Judge a label of two words (`API key: ...`); only pairs count, a strong word further off is
-        prose."""
+        """Judge a label of two words (`API key: ...`) or three; only those of the vocabulary count, a strong
+        word further off is prose."""
+        words, last = self._words, name.lower()
         before = _TWO_WORDS.search(text, max(0, start - 21), start)
-        if before is None:
-            return None
-        first, second = before.group(1).lower(), name.lower()
-        rule = self._words.pairs.get((first, second)) or self._words.strong.get(first + second)
+        rule = None
+        if before is not None:
+            first = before.group(1).lower()
+            rule = words.pairs.get((first, last)) or words.strong.get(first + last)
+        rule = rule or self._three_words(text, start, last)
         return Verdict((rule, "")) if rule else None
 
     @staticmethod
@@ -206,7 +272,18 @@ class NamedText:
         """Find `IDENTIFIED BY 'x'` and `PASSWORD 'x'`, as SQL writes them."""
         match = _QUOTED_NEXT.match(text, end)
         if match is None:
-            return None
+            if text[start:end].lower() == "identified":
+                bare = _IDENTIFIED_BY.match(text, end)
+                return (*bare.span("value"), "password") if bare else None
+            match = _TOLD_IN_QUOTES.match(text, end)
+            if match is None or verdict is None or verdict[0] not in _TOLD_RULES:
+                return None
+            value = match["value"]
+            if not any(map(str.isdigit, value)) or (verdict[1] and not fits_shape(value, verdict[1])):
+                return None
+            if is_mask(value) or is_reference(value) or _PARSING.search(text, max(0, start - 12), start):
+                return None
+            return (*match.span("value"), verdict[0])
         value = match.group("value")
         if text[start:end].lower() == "identified":
             verdict = Verdict(("password", ""))
@@ -217,3 +294,11 @@ class NamedText:
         if not any(char.isalnum() for char in value) or _PARSING.search(text, max(0, start - 12), start):
             return None
         return match.start("value"), match.end("value"), verdict[0]
+
+
+def _parsed(text: str, start: int, end: int) -> bool:
+    """Tell whether a word behind `token:` is one of a language that is parsed (`next token: IDENT`)."""
+    return (
+        _TOKEN_WORD.match(text, end) is not None
+        and _PARSING.search(text, max(0, start - 12), start) is not None
+    )

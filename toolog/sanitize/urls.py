@@ -20,6 +20,10 @@ _ENCODED_USER = re.compile(
     r"(?:[^\s%&#\"'<>]|%(?!(?P=twice)(?:3[Aa]|40|2[Ff]|3[Ff]|2[36]))){0,256}+%(?P=twice)3[Aa]"
     r"(?P<secret>(?:[^\s%&#\"'<>]|%(?!(?P=twice)(?:40|2[Ff]|3[Ff]|2[36]))){1,512}+)(?=%(?P=twice)40)"
 )
+#: A password with signs in it that part an address, and the host behind it.
+_ODD = re.compile(r"[^\s\"'<>`\\]+")
+_HOST = re.compile(r"[\w\[][\w.\[\]-]{1,253}+(?:[:/?,;\s\"'<>)\\]|$)")
+_LONGEST_ODD = 200
 #: What stands in the place of a password where the user is the token.
 _NO_PASSWORDS = frozenset(("x-oauth-basic", "x-oauth", "x", "X", "oauth2", "api", "none"))
 _QUERY_SIGN, _QUERY_IS = r"[?&#;%](?:(?<!%)|(?:25){0,3}(?:3[Ff]|26|23|3[Bb]))", r"(?:=|%(?:25){0,3}3[Dd])"
@@ -32,6 +36,7 @@ _QUERY = re.compile(
 _MANY, _FEW = 512, 32
 _QUERY_VALUE = r"(?:[^&#\s\"'<>;`\\%]|%(?!(?:25){0,3}(?:26|23)))"
 _QUERY_HEAD = re.compile(_QUERY_VALUE + "{1,4096}+")
+_SETTING = re.compile(_QUERY_VALUE.replace("&#", "&") + "{1,4096}+")
 _QUERY_REST = re.compile(_QUERY_VALUE + "*+")
 #: JSON inside a query: `%22token%22%3A%22x1`.
 _ENCODED_PAIR = re.compile(
@@ -41,6 +46,8 @@ _ENCODED_PAIR = re.compile(
 _LONGEST = 4096
 _LEAST_TOKEN = 20
 _SIGNATURE = re.compile("sig|hmac|sid", re.I)
+#: What stands near a code that is exchanged for a token.
+_SIGN_IN = re.compile(r"[?&](?:state|session_state|redirect_uri|grant_type)=|callback|oauth", re.I)
 _QUERY_NAMES = {"sig": "signature", "signature": "signature", "hmac": "signature", "sid": "cookie"}
 
 
@@ -52,12 +59,30 @@ def find_url_users(text: str) -> Iterator[Span]:
     for match in _URL_USER.finditer(text):
         user, secret = match.groups()
         at = -1 if secret is None else secret.rfind("@")
-        if secret is None or at == 0 or (at > 0 and secret[:at] in _NO_PASSWORDS):
+        odd = _odd_secret(text, match) if secret is not None and at < 0 else 0
+        if odd:
+            yield match.start(2), odd, "url_password"
+        elif secret is None or at == 0 or (at > 0 and secret[:at] in _NO_PASSWORDS):
             mixed = any(char.isdigit() for char in user) and any(char.isalpha() for char in user)
             if len(user) >= _LEAST_TOKEN and mixed and not is_mask(user):
                 yield match.start(1), match.end(1), "url_password"
         elif at > 0 and not is_mask(secret[:at]) and not is_reference(secret[:at]):
             yield match.start(2), match.start(2) + at, "url_password"
+
+
+def _odd_secret(text: str, match: re.Match[str]) -> int:
+    """Answer where a password ends that has signs in it which should have been encoded (`app:a#b/c@db1`).
+
+    0 when there is none.
+    """
+    user, secret = match.groups()
+    start, end = match.end(1) + 1, match.end()
+    if text[end : end + 1] not in ("/", "?", "#") or (user and secret.isdigit()):
+        return 0  # a port
+    at = text.find("@", end, end + _LONGEST_ODD)
+    if at < 0 or not _ODD.fullmatch(text, start, at) or not _HOST.match(text, at + 1):
+        return 0
+    return 0 if is_mask(text[start:at]) or is_reference(text[start:at]) else at
 
 
 def find_encoded_users(text: str) -> Iterator[Span]:
@@ -99,8 +124,14 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
         if match.start() < done:
             continue
         verdict = verdicts.get(match.group("name"))
-        found = _QUERY_HEAD.match(text, match.end()) if verdict else None
+        # (`;` is what parts the settings of a connection, in which `#` is a sign like others)
+        head = _SETTING if text[match.start()] == ";" else _QUERY_HEAD
+        found = head.match(text, match.end()) if verdict else None
         if verdict is None or found is None or not _shows(found.group(), verdict):
+            continue
+        if verdict[1] == "oauth" and not _SIGN_IN.search(
+            text, max(0, match.start() - 200), found.end() + 200
+        ):
             continue
         start, end = found.span()
         if end - start == _LONGEST:
@@ -123,7 +154,7 @@ def _verdicts(names: set[str], judge: Callable[[str], Verdict | None], hold: Hol
             decoded = unquote(decoded)
         plain[name] = decoded
     suspects = hold(plain.values())
-    suspects |= {name for name in plain.values() if _SIGNATURE.search(name)}
+    suspects |= {name for name in plain.values() if name == "code" or _SIGNATURE.search(name)}
     made = ((name, judge(shown) or _query_rule(shown)) for name, shown in plain.items() if shown in suspects)
     return {name: verdict for name, verdict in made if verdict is not None}
 
@@ -137,5 +168,7 @@ def _shows(value: str, verdict: Verdict) -> bool:
 
 
 def _query_rule(name: str) -> Verdict | None:
+    if name == "code":
+        return Verdict(("code", "oauth"))
     last = re.split(r"[^a-z]+", name.lower().rstrip("]"))[-1]
     return Verdict((_QUERY_NAMES[last], "")) if last in _QUERY_NAMES else None

@@ -88,6 +88,7 @@ for _rule, _names in {
 for _rule, _firsts, _seconds in (
     ("api_key", "api app application integration access account signing encryption subscription shared"
      " service auth hmac consumer server master"
+     " wep wpa wifi wlan ipsec vpn"
      " secret license licence deploy webhook unseal recovery decryption aes symmetric fernet preshared",
      "key keys"),
     ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem client", "key keys"),
@@ -137,6 +138,12 @@ for _rule, _firsts, _seconds in languages.PAIRS:
     for _pair in product(_firsts.split(), _seconds.split()):
         for _first, _second in product(*map(languages.spellings, _pair)):
             PAIRS.setdefault((_first, _second), _rule)
+#: Three words that together are sensitive; the one between says nothing.
+PHRASES: dict[tuple[str, str, str], str] = {}
+for _rule, *_parts in languages.PHRASES:
+    for _phrase in product(*map(str.split, _parts)):
+        for _first, _between, _last in product(*map(languages.spellings, _phrase)):
+            PHRASES.setdefault((_first, _between, _last), _rule)
 for _rule, _names in languages.WORDS.items():
     for _name in _names.split():
         for _spelling in languages.spellings(_name):

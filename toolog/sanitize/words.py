@@ -21,7 +21,11 @@ MAX_KEY = 128
 _SPACE = re.compile(r"\s")
 _SPACED_KEY = re.compile(r"[\w#&'()+/: -]{1,40}")
 #: Endings that no other word has, so that they are found in any concatenation.
-SUFFIXES = ("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken")
+SUFFIXES = (
+    *("password", "passwd", "passphrase", "apikey", "secretkey", "accesstoken", "authtoken"),
+    *("storepass", "keypass", "passwort", "kennwort", "wachtwoord", "losenord", "adgangskode"),
+    *("telefonnummer", "handynummer", "kontonummer", "ausweisnummer", "versicherungsnummer"),
+)
 #: Scripts without blanks between words: Thai, kana, Han, Hangul.
 _UNSPACED = re.compile(r"[\u0e00-\u0e4f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _NON_LATIN = re.compile(rf"(?:[^\W\d_\u0000-\u024f\u1e00-\u1eff][{MARKS}]*)+")
@@ -90,6 +94,7 @@ class KeyWords:
         self.strong = {word: rule for word, rule in vocab.STRONG.items() if word not in gone}
         self.shaped = {word: rule for word, rule in vocab.SHAPED.items() if word not in gone}
         self.pairs = {pair: rule for pair, rule in vocab.PAIRS.items() if "".join(pair) not in gone}
+        self.phrases = {some: rule for some, rule in vocab.PHRASES.items() if "".join(some) not in gone}
         self._foreign = [word for word in self.strong if _UNSPACED.fullmatch(word)]
         self._gone = gone
         self.reduced = bool(gone)
@@ -107,11 +112,31 @@ class KeyWords:
         self._memory[key] = verdict
         return verdict
 
+    def judge_end(self, key: str) -> Verdict | None:
+        """Answer the verdict on a name of words with blanks between them, as the heads of tables are.
+
+        The last ones must be what makes it sensitive: what goes on behind those is mostly no name.
+        """
+        verdict = self.judge(key)
+        if verdict is None or " " not in key:
+            return verdict
+        words = split(key)
+        last = words[-1]
+        if last in self.strong or last in self.shaped or self._suffix(last) or self._foreign_rule(last, True):
+            return verdict
+        ended = tuple(words[-2:]) in self.pairs or tuple(words[-3:]) in self.phrases
+        return verdict if ended or any(tuple(words[-len(own) :]) == own for own in self.added) else None
+
     def _judge(self, key: str) -> Verdict | None:
         if "[MASKED:" in key:
             key = _MASK.sub(" ", key)  # a masked key says nothing about its value
         if not key or len(key) > MAX_KEY or key[-1] in ".,;!?":
             return None  # a sentence is no name
+        if "\u2019" in key:  # (`clé d’API`, as it is printed)
+            plain = key.replace("\u2019", "'")
+            rule = self._phrase(split(plain)) if _SPACED_KEY.fullmatch(plain) else None
+            if rule:
+                return Verdict((rule, ""))
         if not key.isascii():
             signs = [match.end() for match in _SIGN.finditer(key)]
             key = key[signs[-1] :] if signs else key
@@ -134,6 +159,9 @@ class KeyWords:
         for pair in pairwise(words):
             if pair in self.pairs:
                 return Verdict((self.pairs[pair], ""))
+        rule = self._phrase(words)
+        if rule:
+            return Verdict((rule, ""))
         for at, word in enumerate(words):
             rule = (
                 self.strong.get(word) or self._suffix(word) or self._foreign_rule(word, at == len(words) - 1)
@@ -151,6 +179,11 @@ class KeyWords:
         if words[0] in vocab.HEADS and len(words) > 2:
             return None
         return self.pairs.get((words[-2], words[-1]))
+
+    def _phrase(self, words: list[str]) -> str | None:
+        """Judge three neighbouring words of which the one between says nothing."""
+        some = zip(words, words[1:], words[2:], strict=False)
+        return next((self.phrases[phrase] for phrase in some if phrase in self.phrases), None)
 
     def _suffix(self, word: str) -> str | None:
         """Judge concatenations such as `ldappassword`: only endings that no other word has."""
