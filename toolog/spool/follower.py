@@ -16,7 +16,7 @@ from toolog.spool.tracks import Marks
 _RETRY_SECONDS = 5.0
 _ASK_SECONDS = 0.2
 _STRIDE = 1 << 16  # bytes that are read, and looked through, before taking breath
-_EMPTY = bytes(512)  # as no frame begins, but a hole in a file: asking where it ends takes longer than reading
+_EMPTY = bytes(512)  # as no frame begins, but a hole does; to ask for holes takes longer than to read
 
 Keep = Callable[[int], bool] | None
 """Answers for a level number whether frames of it are wanted; None: all are."""

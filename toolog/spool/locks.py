@@ -16,8 +16,8 @@ from toolog.spool import forks
 
 NAME = "shipper.lock"
 _here: dict[Path, float] = {}
-"""When this process let go of a lock last (monotonic seconds), or infinity while it has it. (Its process id in
-the file does not tell: in another container it may be another's.)"""
+"""When this process let go of a lock last (monotonic seconds), or infinity while it has it. (Its process id
+in the file does not tell: in another container it may be another's.)"""
 
 
 class ShipperLock:
