@@ -276,6 +276,23 @@ def test_own_words_and_known_secrets_are_flagged() -> None:
     assert not own.flags(ormsgpack.packb({"customer": "ref"}))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Customer ref: K-77", "our customer ref = K-77", "many words stand before the customer ref: K-77",
+        "the crew member number is 77-12", "Crew member number: 77-12",
+    ],
+)  # fmt: skip
+def test_own_words_are_found_as_labels_of_several_words(text: str) -> None:
+    """What a user's own name of several words labels is masked and flagged, as for the built-in ones."""
+    own = Sanitizer(keys_add=["customer_ref", "crew_member_number"])
+    assert own.sanitize(text) == text.rpartition(" ")[0] + " [MASKED:key]"
+    assert own.flags(ormsgpack.packb({"note": text}))
+    assert own.flags(json.dumps({"note": text}).encode())
+    for other in ("customer, ref: K-77", "member number: 77-12", "customer reference: K-77"):
+        assert own.sanitize(other) == other
+
+
 def _damaged(seed: int) -> Iterable[bytes]:
     """Yield labelled and clean values as bytes of all kinds, and thousands of damaged forms of them."""
     chance = random.Random(seed)

@@ -33,10 +33,13 @@ from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
 from toolog.sanitize.urls import find_encoded_pairs, find_encoded_users, find_parameters, find_url_users
-from toolog.sanitize.words import KeyWords, Verdict
+from toolog.sanitize.words import KeyWords, Verdict, split
 
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
+#: All words before the last one of a label, as a user's own may have many, and how far they are looked for.
+_WORDS_BEFORE = re.compile(r"(?:(?<![^\W_])[^\W_]{1,40}[ \t]){1,6}$")
+_LONGEST_LABEL = 160
 #: Two words before the last one of a label, of which the second says nothing: `clé d'`, `driver's `.
 _BETWEEN = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t'’]([^\W\d_]{{1,5}})[ \t'’]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
@@ -106,7 +109,7 @@ class NamedText:
         """Second words of labels of two (`API key: ...`), and what SQL says before a password."""
         words = self._words
         ends = {word[at:] for word in words.strong for at in range(1, len(word))}
-        lasts = {last for _, _, last in words.phrases}
+        lasts = {last for _, _, last in words.phrases} | {phrase[-1] for phrase in words.added}
         return frozenset(ends | {second for _, second in words.pairs} | lasts | {"identified"})
 
     @cached_property
@@ -241,6 +244,10 @@ class NamedText:
             first = before.group(1).lower()
             rule = words.pairs.get((first, last)) or words.strong.get(first + last)
         rule = rule or self._three_words(text, start, last)
+        if not rule and words.added:
+            label = _WORDS_BEFORE.search(text, max(0, start - _LONGEST_LABEL), start)
+            spoken = split(label.group() + name) if label else []
+            rule = "key" if any(tuple(spoken[-len(own) :]) == own for own in words.added) else None
         return Verdict((rule, "")) if rule else None
 
     @staticmethod
