@@ -87,7 +87,7 @@ _GAPS = (" ", "\t")
 _NUMBER_WORD = re.compile(r"(?<=\w)[-_.](?:no|nr|num|number|nummer)\.?$")
 #: First words of what receipts show behind a blank: `Auth code 044182`.
 _ON_RECEIPTS = ("auth",)
-_TOLD_RULES = frozenset(("password", "api_key", "token"))
+_TOLD_RULES = frozenset(("password", "api_key"))
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
