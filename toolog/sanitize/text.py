@@ -229,7 +229,9 @@ class NamedText:
 
     def _three_words(self, text: str, start: int, last: str) -> str | None:
         between = _BETWEEN.search(text, max(0, start - 28), start)
-        return self._words.phrases.get((*map(str.lower, between.groups()), last)) if between else None
+        if between is None:
+            return None
+        return self._words.phrases.get((between.group(1).lower(), between.group(2).lower(), last))
 
     def _two_words(self, text: str, start: int, name: str) -> Verdict | None:
         """Judge a label of two words (`API key: ...`) or three; only those of the vocabulary count, a strong
