@@ -74,8 +74,8 @@ def test_a_scheme_without_a_credential_is_none() -> None:
 
 
 def test_numbers_of_papers_are_told_from_decimals() -> None:
-    """They have eight signs and four digits at least; a sine has a point in it."""
+    """They have nine signs and four digits at least; a sine has a point in it."""
     assert fits_shape("ABCPE1234F", "paper")
     assert fits_shape("046 454 286", "paper")
     assert not fits_shape("0.70710678", "paper")
-    assert not fits_shape("7231", "paper")
+    assert not fits_shape("2617/7616", "paper")

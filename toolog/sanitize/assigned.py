@@ -329,6 +329,8 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return start
+        if is_release(value, rule):
+            return start
         if value[0].isdigit() and (_MEASURED.match(text, end) or (rule != "code" and is_small(value))):
             return start
         digits = sum(map(str.isdigit, value)) if spoken or rule in _WITH_DIGITS else 0

@@ -56,7 +56,7 @@ _RUN_BACKWARDS = re.compile(f"{_NAME}{{1,101}}+")
 _FIRST = re.compile(r"[^\W\d]")
 #: `_signs` behind a name in the text itself; a word there is looked up, which is faster than to try them all.
 _ANNOUNCED = re.compile(
-    r"[=:：>是为為éè→⇒\"'`*\\&]|[ \t]*[?+]="
+    r"[=:：>是为為éè→⇒\"'`*\\&]|[ \t]*[?]="
     r"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>"
     rf"|(?P<word>[^\W\d_][\w'{MARKS}]{{0,31}}+)(?=[ \t=:：])"
     rf"|[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})",
@@ -234,7 +234,7 @@ def _signs() -> str:
     """
     be, of = ("|".join(map(_pattern, words)) for words in (BE, (*OF, *WHOSE)))
     return (
-        rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)|[ \t]*[?+]="
+        rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)|[ \t]*[?]="
         rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{be})[ \t=:{_WIDE}]"
         rf"|(?:by|for|of|to|provided|given|entered|received|{of})[ \t:{_WIDE}]"
         rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}|[\[(\x90]{_NUMBERED}))"

@@ -68,6 +68,7 @@ _PAPER = re.compile(
 )
 #: What begins such a number, behind its name.
 NUMBER_AHEAD = re.compile(rf"(?i:{_NO})[\[(\u3010]?[A-Z]{{0,6}}[0-9]")
+_BARE_PHONE = 9
 _LEAST_DIGITS = {"code": 4, "card": 8, "phone": 7}
 _DATE = re.compile(r"(?:19|20)[0-9]{2}[./ -][0-9]{1,2}[./ -][0-9]{1,2}")
 
@@ -95,7 +96,12 @@ def number_behind(text: str, end: int, verdict: Verdict) -> Span | None:
     if match is None:
         return None
     value = match["value"]
-    if sum(map(str.isdigit, value)) < _LEAST_DIGITS.get(verdict[0], 5) or _DATE.match(value):
+    digits = sum(map(str.isdigit, value))
+    if digits < _LEAST_DIGITS.get(verdict[0], 5) or _DATE.match(value):
+        return None
+    if verdict[0] == "phone" and digits < _BARE_PHONE and value[0] not in "(0":
+        return None  # (so many of something)
+    if verdict[0] in ("phone", "card") and value[0].isalpha():
         return None
     shape = verdict[1]
     if shape and not fits_shape(value.replace(" ", "") if shape == "digits" else value, shape):

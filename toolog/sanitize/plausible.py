@@ -166,7 +166,8 @@ def fits_shape(value: str, shape: str) -> bool:
     if shape == "number":
         return digits >= 5 and digits * 2 >= len(value)
     if shape == "paper":
-        return digits >= 4 and sum(map(str.isalnum, value)) >= 8 and _DECIMAL.fullmatch(value) is None
+        size = sum(map(str.isalnum, value))
+        return digits >= 4 and size >= 9 and "/" not in value and _DECIMAL.fullmatch(value) is None
     if shape == "oauth":
         return len(value) >= 16 and digits > 0 and any(map(str.isalpha, value))
     if shape == "mixed":

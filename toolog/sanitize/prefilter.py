@@ -46,8 +46,11 @@ from toolog.sanitize.patterns import (
 )
 from toolog.sanitize.words import SUFFIXES
 
-#: A number behind a blank, of as many characters as any that is found right behind its name.
-_NUMBER_AHEAD = r"(?:[ \t]|\\+t)(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{0,6}[0-9][A-Z0-9 ./()-]{3}"
+#: A number behind a word and a blank, of as many characters as any that is found right behind its name.
+_NUMBER_AHEAD = (
+    r"(?:[A-Za-z.2\x80-\xbf]|\\+u[0-9a-fA-F]{4})(?:[ \t]|\\+t)+"
+    r"(?:[\[(]|\xe3\x80\x90|\\+u3010)?[A-Z]{0,6}[0-9][A-Z0-9 ./()-]{3}"
+)
 _MEMORY = 64 << 20
 _LITTLE = 16 << 20
 _MOST_MEMORY = 1 << 30

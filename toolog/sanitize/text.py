@@ -90,7 +90,7 @@ _GAPS = (" ", "\t")
 _NUMBER_WORD = re.compile(r"(?<=\w)[-_.](?:no|nr|num|number|nummer)\.?$")
 #: First words of what receipts show behind a blank: `Auth code 044182`.
 _ON_RECEIPTS = ("auth",)
-_TOLD_RULES = frozenset(("password", "api_key", "token"))
+_TOLD_RULES = frozenset(("password", "api_key"))
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 
 
@@ -232,7 +232,9 @@ class NamedText:
 
     def _three_words(self, text: str, start: int, last: str) -> str | None:
         between = _BETWEEN.search(text, max(0, start - 28), start)
-        return self._words.phrases.get((*map(str.lower, between.groups()), last)) if between else None
+        if between is None:
+            return None
+        return self._words.phrases.get((between.group(1).lower(), between.group(2).lower(), last))
 
     def _two_words(self, text: str, start: int, name: str) -> Verdict | None:
         """Judge a label of two words (`API key: ...`) or three; only those of the vocabulary count, a strong
