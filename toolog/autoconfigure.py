@@ -19,6 +19,7 @@ from toolog import emit, instrumentation
 from toolog.call import refresh_plans
 from toolog.counters import contain
 from toolog.errors import ConfigError
+from toolog.instrumentation.room import spare_room
 from toolog.levels import ROOT
 from toolog.settings import provisional
 from toolog.settings.resolve import apply_capture, look_up, resolve
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 _PRELOADED = ("toolog.serializers.json", "toolog.sinks.console", "toolog.sinks.sqlite", "toolog.store")
 """What the dev profile loads by name; done early, no call has to wait for it."""
+
+_FRAMES = 500
+"""What bringing the profile up may need of the stack: 40 without the imports of a user's own sink."""
 
 _Some = TypeVar("_Some", bound=Callable[..., Any])
 
@@ -68,7 +72,15 @@ def arm() -> None:
 
 
 def bring_up() -> None:
-    """Configure the dev profile if nothing else was configured meanwhile. Never raises."""
+    """Configure the dev profile if nothing else was configured meanwhile. Never raises.
+
+    The first record may be made where a recursion just ran out of stack; this takes some hundred frames.
+    """
+    with spare_room(_FRAMES):
+        _bring_up()
+
+
+def _bring_up() -> None:
     from toolog import profiles
 
     if _is_configured():

@@ -71,11 +71,21 @@ def _open(logger: logging.Logger, record: ToolRecord) -> None:
         try:
             for hook in hooks:
                 hook()
-        finally:
-            _deliver_waiting()
-            first.clear()
+        except RecursionError:  # it did not even begin: the next record, further up the stack, runs it
+            _claim[:] = [None]
+            raise
+        except BaseException:
+            _go_on()
+            raise
+        _go_on()
     if not first:  # what came between the last look and the end of the hook
         _deliver_waiting()
+
+
+def _go_on() -> None:
+    """Deliver what waits for the hook, and all that follows without it."""
+    _deliver_waiting()
+    first.clear()
 
 
 def _deliver_waiting() -> None:

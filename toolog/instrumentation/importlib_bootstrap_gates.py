@@ -202,12 +202,16 @@ class Region(Place):
 
 
 def make_constructor(
-    package: str, nested: bool, is_tool_class: Callable[[type], bool], arguments: Arguments
+    package: str,
+    nested: bool,
+    is_tool_class: Callable[[type], bool],
+    arguments: Arguments,
+    factories: dict[str, str],
 ) -> Wrapper:
     """Return the wrapper of an ``__init__``: it is no tool call, but it configures a tool instance.
 
-    The arguments are snapshotted before it runs. With ``nested`` False nothing of the same package is
-    recorded inside. An exception passes through, and the instance is forgotten.
+    The arguments are snapshotted before it runs, what ``factories`` make after. With ``nested`` False
+    nothing of the same package is recorded inside. An exception passes through, and the instance is forgotten.
     """
     region = Region(package)
     is_used_by_us = package in OWN_LIBRARIES
@@ -220,7 +224,10 @@ def make_constructor(
             if scope is None or not scope.muted or scope.muted != get_ident():
                 inside = scope is not None and not nested and scope.plan.package is package
                 if is_tool_class(type(instance)) and not (is_used_by_us and is_own_call(sys._getframe(1))):
-                    newborn = begin(instance, arguments, args, kwargs, package=package, inside=inside)
+                    newborn = begin(
+                        instance, arguments, args, kwargs,
+                        package=package, inside=inside, factories=factories,
+                    )  # fmt: skip
                 if not nested and not inside:
                     within = Scope(scope)
                     within.plan = region

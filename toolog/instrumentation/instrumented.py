@@ -21,7 +21,7 @@ from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
 from toolog.instrumentation.kinds import all_subclasses, module_of, mro, root_package
 from toolog.instrumentation.overrides import chainable, link_line, link_overrides
-from toolog.instrumentation.patch import grant, grant_constructor, lock, release
+from toolog.instrumentation.patch import grant, grant_constructor, lock, release, release_constructor
 from toolog.instrumentation.room import give_back
 from toolog.instrumentation.spots import Spot
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
@@ -229,10 +229,10 @@ class Instrumentation:
             keep = [item._constructors for item in _active]
             for key, spot in self._constructors.items():
                 if not any(key in held for held in keep):
-                    spot.restore()
+                    release_constructor(spot)
             for spot in list(self._adopted):
                 if spot.attribute == "__init__":
-                    spot.restore()
+                    release_constructor(spot)
             self._spots.clear()
             self._constructors.clear()
             self._hooks.clear()

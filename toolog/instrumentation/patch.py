@@ -11,16 +11,17 @@ import threading
 from collections.abc import Callable, Iterable
 
 from toolog.arguments import Arguments, read_signature
+from toolog.instances import factories_of
 from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
-from toolog.instrumentation.kinds import class_vars, is_class
+from toolog.instrumentation.kinds import all_subclasses, class_vars, is_class, module_of
 from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import wrapper_in
 from toolog.instrumentation.spots import Grant, Spot, spot_at
-from toolog.instrumentation.stacks import ABSENT, namespace, original_of
+from toolog.instrumentation.stacks import ABSENT, namespace, original_of, put
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
@@ -110,9 +111,21 @@ def grant_constructor(
         return None
     if looks_at_caller(raw):  # it would find us: its objects are then captured from their state
         return None
+    if names.get("_is_protocol") is True and module_of(raw) != module_of(holder):
+        return None  # typing's own, which it knows by identity, and replaces when the first object is made
     spot = Spot(holder, "__init__", raw)
     try:
-        spot.place(make_constructor(package, nested, is_tool_class, Arguments(signature, skip_first=True)))
+        arguments = Arguments(signature, skip_first=True)
+        spot.place(make_constructor(package, nested, is_tool_class, arguments, factories_of(holder)))
     except TypeError:
         return None
     return spot
+
+
+def release_constructor(spot: Spot) -> None:
+    """Put a class's own ``__init__`` back, also in subclasses that took it over: `typing` gives the
+    implementation of a protocol the constructor that comes next in its MRO."""
+    spot.restore()
+    for cls in all_subclasses(spot.holder):
+        if any(class_vars(cls).get("__init__") is one for one in spot.placings):
+            put(cls, "__init__", spot.raw)
