@@ -21,9 +21,9 @@ from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
 from toolog.instrumentation.endings import step_out
 from toolog.instrumentation.homes import Homes
+from toolog.snapshot.state import inherits
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
-_mro = type.__dict__["__mro__"].__get__
 
 
 class Gate:
@@ -57,8 +57,7 @@ class Gate:
         """Whether a call on this object (or class, for a classmethod) counts."""
         if self._ref is not None:
             return self._ref() is instance
-        line = _mro(instance) if issubclass(type(instance), type) else _mro(type(instance))
-        return self.cls in line
+        return inherits(self.cls, instance if issubclass(type(instance), type) else type(instance))
 
     def same(self, other: Gate | None) -> bool:
         """Whether two gates let the same calls through."""
@@ -211,7 +210,8 @@ def make_constructor(
     """Return the wrapper of an ``__init__``: it is no tool call, but it configures a tool instance.
 
     The arguments are snapshotted before it runs, what ``factories`` make after. With ``nested`` False
-    nothing of the same package is recorded inside. An exception passes through, and the instance is forgotten.
+    nothing of the same package is recorded inside. An exception passes through, and the instance is
+    forgotten.
     """
     region = Region(package)
     is_used_by_us = package in OWN_LIBRARIES

@@ -68,7 +68,8 @@ class Instrumentation:
         self._hooks: list[Hook] = []
         self._toolboxes: list[Toolboxes] = []
         self._classes: dict[int, ToolClass] = {}
-        self._watched: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+        self._watched: dict[int, tuple[weakref.ref[type], bool]] = {}
+        """By the class's id: hashing a class may run code of its metaclass."""
 
     # -- putting it on
 
@@ -173,10 +174,12 @@ class Instrumentation:
             spots.add(made)
 
     def _is_tool_class(self, cls: type) -> bool:
-        known = self._watched.get(cls)
-        if known is None:
+        key = id(cls)
+        ref, known = self._watched.get(key, (None, False))
+        if ref is None or ref() is not cls:
             known = any(id(base) in self._classes and self._classes[id(base)].has_tools for base in mro(cls))
-            self._watched[cls] = known
+            watched = self._watched
+            watched[key] = weakref.ref(cls, lambda _: watched.pop(key, None)), known
         return known
 
     def _follow_subclasses(self, found: Found, rank: int) -> None:
