@@ -182,10 +182,10 @@ def test_a_stream_on_top_that_writes_on_to_ours_counts_once(records: Records) ->
     it; so is what bytes pass."""
     say("first")
 
-    class Prefixed(io.TextIOBase):
+    class Prefixed:
         def __init__(self, below: Any) -> None:
             self.below = below
-            self.encoding = below.encoding  # type: ignore[misc]
+            self.encoding = below.encoding
             self.buffer = below.buffer
 
         def write(self, text: str) -> int:
