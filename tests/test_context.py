@@ -38,8 +38,8 @@ async def test_session_is_an_async_context_manager() -> None:
 
 
 def test_blocks_may_be_left_in_another_order_than_entered() -> None:
-    """Generators that take turns, each with a session of its own, leave nothing behind; the inner block goes on
-    until its own end."""
+    """Generators that take turns, each with a session of its own, leave nothing behind; the inner block goes
+    on until its own end."""
 
     def work(name: str) -> Iterator[None]:
         with toolog.session(name):

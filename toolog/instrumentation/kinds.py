@@ -162,6 +162,25 @@ def unwrap(function: Any) -> Any:
     return function
 
 
+def layers(function: Any) -> Iterator[Any]:
+    """Give a callable and what it stands on, the innermost last: behind binding, what functools makes of a
+    function, and decorators that tell by ``__wrapped__``; bounded."""
+    for _ in range(64):
+        yield function
+        kind = type(function)
+        if issubclass(kind, classmethod | staticmethod) or kind is MethodType:
+            function = function.__func__
+        elif issubclass(kind, functools.partial):
+            function = functools.partial.func.__get__(function)
+        elif _is_proxy(kind):
+            function = function.__wrapped__
+        else:
+            held = object_vars(function) or {}
+            function = held.get("__wrapped__", held.get("func"))
+            if function is None or kind_of(function) is None:
+                return
+
+
 def why_no_tools(cls: type) -> str | None:
     """Return why a class holds no tools (exception, enum, C type ...), or None when it may."""
     flags = _flags(cls)

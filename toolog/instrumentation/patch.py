@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from toolog.arguments import Arguments, read_signature
 from toolog.instances import factories_of
@@ -16,12 +17,12 @@ from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
-from toolog.instrumentation.kinds import all_subclasses, class_vars, is_class, module_of
+from toolog.instrumentation.kinds import all_subclasses, class_vars, is_class, layers, module_of
 from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
-from toolog.instrumentation.proxy import wrapper_in
+from toolog.instrumentation.proxy import BoundToolWrapper, ToolWrapper, wrapper_in
 from toolog.instrumentation.spots import Grant, Spot, spot_at
-from toolog.instrumentation.stacks import ABSENT, namespace, original_of, put
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, put
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
@@ -36,7 +37,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
         # Below a framework's table; a class made from another one's namespace, as dataclass(slots=True) does,
         # holds that one's wrappers.
         raw = original_of(namespace(tool.holder).get(tool.attribute, ABSENT))
-        if wrapper_in(raw) is not None:
+        if decorated_in(raw) is not None:
             return "already a tool by @toolog.tool"
         spot = Spot(tool.holder, tool.attribute, raw)
     for held in spot.grants:
@@ -71,6 +72,16 @@ def _decisive(spot: Spot) -> list[int]:
     if opened:
         return [id(max(opened, key=lambda grant: grant.rank))]
     return [id(grant) for grant in spot.grants]
+
+
+def decorated_in(raw: Any) -> ToolWrapper | None:
+    """Return the wrapper of ``@toolog.tool`` that records the calls of what stands in a namespace: it, or one
+    that it calls in the end, below other decorators."""
+    for one in layers(raw):
+        ours = one._self_parent if type(one) is BoundToolWrapper else wrapper_in(one)
+        if ours is not None and not isinstance(ours._self_mark, Standing):
+            return ours
+    return None
 
 
 def release(owner: object, spots: Iterable[Spot]) -> list[str]:
