@@ -89,9 +89,11 @@ def set_level(level: int | str, tool: str | None = None) -> list[str]:
 
     ``level``: a name or number of `logging`; ``tool``: a glob over tool names ("payment.*"; also tools that
     are instrumented later), None for all. Returns the names of the tools it changed. Raises ConfigError for
-    an unknown level. Since 0.1.
+    an unknown level and for a glob that is none. Since 0.1.
     """
     number = parse_level(level)
+    if not (tool is None or (isinstance(tool, str) and tool)):
+        raise ConfigError(f"tool takes a glob over tool names such as 'payment.*', not {tool!r}")
     if tool is None:
         _rules.clear()
         logging.getLogger(ROOT).setLevel(number)

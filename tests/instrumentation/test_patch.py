@@ -8,6 +8,7 @@ import dataclasses
 import gc
 import importlib
 import sys
+import textwrap
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -428,6 +429,38 @@ def test_names_imported_before_are_repaired_and_restored(seen: Collector, aliase
         later = vars(user).pop("later")
         assert later is aliased.search
         assert before.differences() == []
+    finally:
+        del sys.modules["user_of_aliased"]
+
+
+def test_tuples_and_staticmethods_that_hold_a_function_are_replaced(
+    seen: Collector, aliased: ModuleType
+) -> None:
+    """`TOOLS = (search, pay)` and `find = staticmethod(search)` hold the tool, one tuple stays one; undo in
+    any order puts the very objects back."""
+    user = ModuleType("user_of_aliased")
+    source = """
+        from aliased import search
+        TOOLS = (len, search)
+        SAME = TOOLS
+        class Agent:
+            find = staticmethod(search)
+    """
+    exec(textwrap.dedent(source), vars(user))
+    sys.modules["user_of_aliased"] = user
+    try:
+        before = Namespaces(user, user.Agent, aliased)
+        for first in (0, 1):
+            made = [instrument(aliased), instrument(aliased.search, name="look")]
+            assert user.TOOLS is user.SAME
+            assert (user.TOOLS[1]("a"), user.Agent.find("b"), user.Agent().find("c")) == ("A", "B", "C")
+            assert names(seen) == ["look"] * 3
+            made[first].undo()
+            user.TOOLS[1]("a")
+            user.Agent.find("b")
+            assert names(seen) == [("look", "search")[first]] * 2
+            made[1 - first].undo()
+            assert before.differences() == []
     finally:
         del sys.modules["user_of_aliased"]
 

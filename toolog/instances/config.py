@@ -55,6 +55,7 @@ def state_of(instance: Any) -> dict[str, Any]:
     for name in (
         "__dict__",
         "__weakref__",
+        "__orig_class__",  # `Tool[int]()`: what typing notes, which is no setting
         "__pydantic_fields_set__",
         "__pydantic_extra__",
         "__pydantic_private__",

@@ -24,6 +24,8 @@ def recreate(instance_record: Mapping[str, Any], registry: Registry, /) -> Any:
     The new object's record names the old one in ``recreated_from``. Raises ConfigError when the record, the
     class or a value is missing. Since 0.1.
     """
+    if not isinstance(instance_record, Mapping):
+        raise ConfigError(f"recreate takes a tool_instance record, not {type(instance_record).__name__}")
     if instance_record.get("event") not in (None, "tool_instance") or "instance_id" not in instance_record:
         raise ConfigError(f"recreate takes a tool_instance record, not {instance_record.get('event')!r}")
     config = instance_record.get("config")

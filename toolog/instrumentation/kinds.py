@@ -207,7 +207,9 @@ def is_below(module: str) -> bool:
 def module_of(cls_or_function: Any) -> str:
     """Return the name of the module that defined a class or function, "" when it does not tell."""
     if is_class(cls_or_function):
-        found = class_vars(cls_or_function).get("__module__")
+        found = class_vars(cls_or_function).get(
+            "__module__", "builtins"
+        )  # a type of the interpreter has none
     elif type(cls_or_function) is FunctionType:
         found = cls_or_function.__module__
     else:
