@@ -5,8 +5,9 @@ A module may hold a function of another by ``from x import f``, in a list, tuple
 pay]``), as what a parameter of a function or method is by default (``def __init__(self, sleep=sleep)``), or
 as a staticmethod of a class. All are found by identity in one pass over the namespaces of the loaded modules;
 no code of theirs runs. What cannot be changed, a tuple or a staticmethod, is replaced; undo puts the very
-object back. For tuples, defaults and classes only the package of the function itself and the user's own sources are
-looked through: with all that is installed it took 190 ms instead of 45 where 2,200 modules were loaded.
+object back. For tuples, defaults and classes only the package of the function itself and the user's own
+sources are looked through: with all that is installed it took 190 ms instead of 45 where 2,200 modules were
+loaded.
 """
 
 from __future__ import annotations
