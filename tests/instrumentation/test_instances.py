@@ -367,6 +367,34 @@ def test_recreate_asks_for_masked_values(seen: Collector) -> None:
         recreate({"event": "log"}, [Mail])
 
 
+def test_recreate_takes_no_value_for_what_was_masked_or_cut(seen: Collector) -> None:
+    """A mask at any depth, and a text or list that was cut (which the record tells), are asked for."""
+    instrument(Mail)
+    Mail(
+        "mx",
+        headers={"Authorization": "Basic dXNlcjpwYXNzd29yZA=="},
+        body="x" * 100_000,
+        to=list(range(2000)),
+    )
+    Mail("m" * 100_000, 25, list(range(2000)))
+    first, second = instances(seen)
+    with pytest.raises(ConfigError, match="more of Mail is masked in the record"):
+        recreate(first, [Mail])
+    with pytest.raises(ConfigError, match="host of Mail was cut, relays of Mail was cut in the record"):
+        recreate(second, [Mail])
+    assert first["truncated"]["config.more.to"] == {"size": 2000, "unit": "items", "kept": 1000}
+    assert set(second["truncated"]) == {"config.host", "config.relays[0]"}
+    again = recreate(second, {"Mail": lambda **config: Mail("mx", config["port"])})
+    assert (again.host, again.port) == ("mx", 25)
+
+
+@pytest.mark.parametrize("record", [None, "record", 5, [{}]])
+def test_what_is_no_record_cannot_be_recreated(record: Any) -> None:
+    """The error says what `recreate` takes."""
+    with pytest.raises(ConfigError, match="recreate takes a tool_instance record, not"):
+        recreate(record, [Mail])
+
+
 def test_a_constructor_that_raises_leaves_nothing(seen: Collector) -> None:
     """The exception passes through and no instance is told of."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import ormsgpack
 
 from toolog.settings import capture
-from toolog.snapshot import pack
+from toolog.snapshot import pack_cut
 from toolog.snapshot.modest import is_modest
 from toolog.snapshot.state import class_dict_of, loaded
 
@@ -39,13 +39,20 @@ def factories_of(cls: type) -> dict[str, str]:
     return found
 
 
-def complete(packed: bytes, made: Mapping[str, str], state: Mapping[str, Any]) -> bytes:
-    """Return a packed configuration with what factories made, as far as the object's state shows it."""
+def complete(
+    packed: bytes, made: Mapping[str, str], state: Mapping[str, Any]
+) -> tuple[bytes, dict[str, Any] | None]:
+    """Return a packed configuration with what factories made, as far as the object's state shows it, and what
+    was cut of it."""
     config = ormsgpack.unpackb(packed)
+    cuts: dict[str, Any] = {}
     for parameter, attribute in made.items():
         if attribute in state and _is_plain(state[attribute]):
-            config[parameter] = state[attribute]
-    return pack(config)
+            value, cut = pack_cut(state[attribute], f"config.{parameter}")
+            config[parameter] = ormsgpack.unpackb(value)
+            cuts.update(cut or {})
+    whole: bytes = ormsgpack.packb(config)
+    return (whole, cuts) if len(whole) <= capture.max_bytes else (packed, None)
 
 
 def _is_plain(value: Any) -> bool:

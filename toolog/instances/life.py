@@ -12,7 +12,7 @@ from toolog.instances.config import config_from_state, state_of, wants_config
 from toolog.instances.factories import complete
 from toolog.instances.known import Known, known_objects, look_up, look_up_ended, remember
 from toolog.instances.notice import tell
-from toolog.snapshot import pack
+from toolog.snapshot import pack_cut
 
 _building: dict[int, Known] = {}
 
@@ -95,7 +95,7 @@ def begin(
         if factories:
             made = {name: factories[name] for name in factories if arguments.is_default(name, config)}
             config = {name: value for name, value in config.items() if name not in made}
-        known.config = pack(config)
+        known.config, known.cuts = pack_cut(config, "config")
     _building[key] = known
     remember(key, known)
     return Newborn(key, known, inside, made)
@@ -108,7 +108,8 @@ def finish(newborn: Newborn, instance: Any) -> None:
     known = newborn.known
     try:
         if newborn.made and known.config is not None:
-            known.config = complete(known.config, newborn.made, state_of(instance))
+            known.config, cuts = complete(known.config, newborn.made, state_of(instance))
+            known.cuts = {**(known.cuts or {}), **(cuts or {})}
         if not newborn.inside and not known.told:
             tell(known)
     except Exception as error:
@@ -129,6 +130,6 @@ def meet(instance: Any) -> Known:
         return ended  # its own __del__ calls: it is the object it was
     known = Known(instance, None)
     if wants_config(type(instance)):
-        known.config = pack(config_from_state(instance))
+        known.config, known.cuts = pack_cut(config_from_state(instance), "config")
     remember(id(instance), known)
     return known
