@@ -40,9 +40,10 @@ def recreate(instance_record: Mapping[str, Any], registry: Registry, /) -> Any:
     if isinstance(maker, type):
         lost = _lost(config, instance_record.get("truncated"))
         if lost:
+            named = ", ".join(f"{name} of {qualname} {why}" for name, why in lost.items())
             raise ConfigError(
-                f"{', '.join(f'{name} of {qualname} {why}' for name, why in lost.items())} in the record: give "
-                f"the registry a function that fills it in, for example {{{qualname!r}: lambda **config: ...}}"
+                f"{named} in the record: give the registry a function that fills it in, "
+                f"for example {{{qualname!r}: lambda **config: ...}}"
             )
     args, kwargs = _as_call(maker, dict(config))
     token = recreating.set(str(instance_record["instance_id"]))
