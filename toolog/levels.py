@@ -76,7 +76,8 @@ def tool_logger(tool: str) -> logging.Logger:
     """Return the logger of a tool, with the levels that were set for it; made once a tool."""
     logger = _loggers.get(tool)
     if logger is None:
-        logger = _loggers[tool] = _keep_enabled(f"{ROOT}.{tool}")
+        # `logging` finds no parent of ours over two dots in a row
+        logger = _loggers[tool] = _keep_enabled(f"{ROOT}.{tool.lstrip('.') or '_'}")
         for pattern, number in _rules:
             if fnmatchcase(tool, pattern):
                 logger.setLevel(number)
