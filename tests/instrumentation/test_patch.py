@@ -413,6 +413,40 @@ def aliased(tmp_path: Path) -> Iterator[ModuleType]:
         yield module
 
 
+def test_subclasses_made_on_the_way_leave_nothing_behind(
+    seen: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each override that appears and goes is a tool of its own; the base's method stays one object, and keeps
+    nothing of them."""
+
+    class Root:
+        def run(self, n: int) -> int:
+            return n
+
+    made = instrument(Root)
+
+    def override() -> int:
+        class Late(Root):
+            def run(self, n: int) -> int:
+                return super().run(n) + Root().run(n)
+
+        return Late().run(1)
+
+    assert override() == 2
+    assert names(seen) == ["Root.run", "Late.run"]
+    method = Root.run
+    for _ in range(20):
+        override()
+    assert Root.run is method
+    assert names(seen) == ["Root.run", "Late.run"] * 20
+    (spot,) = made._spots.values()
+    caplog.clear()  # it keeps the records, and they what they tell of
+    gc.collect()
+    assert (len(spot.placings), len(spot.overriding), spot.above) == (2, 0, {})
+    made.undo()
+    assert type(vars(Root)["run"]).__name__ == "function"
+
+
 def test_names_imported_before_are_repaired_and_restored(seen: Collector, aliased: ModuleType) -> None:
     """`from x import f` in another module is recorded, too, and is the original again after undo."""
     user = ModuleType("user_of_aliased")

@@ -83,26 +83,25 @@ def make_gate(choices: Sequence[tuple[Gate, Wrapper]]) -> Wrapper:
 
 
 def make_super_gate(
-    record: Wrapper, identify: Callable[[Any], bytes | None], overriding: Sequence[dict[int, Plan]]
+    record: Wrapper, identify: Callable[[Any], bytes | None], above: dict[int, weakref.ref[Plan]]
 ) -> Wrapper:
     """Return a wrapper for a method that instrumented subclasses override.
 
     When an override calls ``super()``, the call is part of the override's own: one record for the chain. Any
-    other call, and so true recursion, is recorded. ``overriding``: the plans of each overriding method by
-    their id, kept up to date by whoever changes them.
+    other call, and so true recursion, is recorded. ``above``: the plans of all overriding methods by their
+    id, kept up to date by whoever changes them.
     """
 
     def toolog_super(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
             scope = current.get()
             if isinstance(scope, Call):
-                key = id(scope.plan)
-                for plans in overriding:
-                    if key in plans:
-                        inside = scope.instance
-                        if inside is None or inside == identify(instance):
-                            return wrapped(*args, **kwargs)
-                        break
+                plan = scope.plan
+                known = above.get(id(plan))
+                if known is not None and known() is plan:
+                    inside = scope.instance
+                    if inside is None or inside == identify(instance):
+                        return wrapped(*args, **kwargs)
             return record(wrapped, instance, args, kwargs)
         except BaseException as error:
             step_out(error)
