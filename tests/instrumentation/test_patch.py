@@ -446,7 +446,7 @@ def test_subclasses_made_on_the_way_leave_nothing_behind(
     (spot,) = made._spots.values()
     gc.collect()
     assert len(spot.placings) == 2
-    assert len(spot.overriding) == len(spot.above) == 1  # the first one's: pytest keeps its records
+    assert len(spot.overriding) == len(spot.above) <= 1  # pytest may keep the records of the first
     made.undo()
     assert type(vars(Root)["run"]).__name__ == "function"
 
