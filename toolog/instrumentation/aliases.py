@@ -16,7 +16,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from toolog.instrumentation.kinds import class_vars, is_class, is_installed, module_vars, root_package
 from toolog.instrumentation.proxy import wrapper_in
@@ -24,6 +24,8 @@ from toolog.instrumentation.stacks import Standing, put, stack_at
 
 _MOST_ENTRIES = 10_000  # of a list or dict of a module that is looked through
 _MOST_LAYERS = 8  # of wrappers on one function
+
+Kept = TypeVar("Kept")
 
 _replaced: dict[int, tuple[Any, Any]] = {}
 """By its id, what stands in place of a tuple or staticmethod, and that one."""
@@ -114,19 +116,23 @@ def _with_entries(entries: tuple[Any, ...], wanted: dict[int, Any]) -> tuple[Any
     if len(entries) > _MOST_ENTRIES or wanted.keys().isdisjoint(map(id, entries)):
         return entries
     now = tuple(wanted.get(id(one), one) for one in entries)
-    return _replace(entries, now, lambda old: all(map(operator.is_, old, now)))
+    return _replace(entries, now, lambda one: one)
 
 
-def _replace(held: Any, now: Any, is_again: Callable[[Any], bool]) -> Any:
-    """Return what takes the place of what is held: ``now``, or what stood there before, if that is the same
-    again."""
+def _replace(held: Kept, now: Kept, entries: Callable[[Kept], Iterable[Any]]) -> Kept:
+    """Return what takes the place of what is held: ``now``, or what stood there before, if that has the same
+    entries again."""
     known, before = _replaced.pop(id(held), (None, None))
     if known is not held:
         before = held
-    elif is_again(before):
-        return before
+    elif all(map(operator.is_, entries(before), entries(now))):
+        return cast(Kept, before)
     _replaced[id(now)] = now, before
     return now
+
+
+def _function_of(method: staticmethod[Any, Any]) -> tuple[Any]:
+    return (method.__func__,)
 
 
 def _repair_methods(cls: type, wanted: dict[int, Any]) -> list[str]:
@@ -135,8 +141,7 @@ def _repair_methods(cls: type, wanted: dict[int, Any]) -> list[str]:
     repaired = []
     for name, raw in list(class_vars(cls).items()):
         if type(raw) is staticmethod and id(raw.__func__) in wanted:
-            now = wanted[id(raw.__func__)]
-            put(cls, name, _replace(raw, staticmethod(now), lambda old, now=now: old.__func__ is now))
+            put(cls, name, _replace(raw, staticmethod(wanted[id(raw.__func__)]), _function_of))
             repaired.append(name)
         elif _repair_defaults(raw, wanted):
             repaired.append(name)

@@ -57,7 +57,8 @@ class Gate:
         """Whether a call on this object (or class, for a classmethod) counts."""
         if self._ref is not None:
             return self._ref() is instance
-        return inherits(self.cls, instance if issubclass(type(instance), type) else type(instance))
+        kind = instance if issubclass(type(instance), type) else type(instance)
+        return inherits(self.cls, kind)  # type: ignore[no-any-return]
 
     def same(self, other: Gate | None) -> bool:
         """Whether two gates let the same calls through."""
