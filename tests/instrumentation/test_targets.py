@@ -396,7 +396,7 @@ def test_bound_methods_that_a_module_shows_as_its_functions_are_tools(
             ]  # fmt: skip
             assert pickle.loads(pickle.dumps(module.get)).__self__.base == 2
             assert copy.deepcopy(module.get).__self__ is not module._client
-            assert doctor.diagnose().problems == []
+            assert "imported too early" not in [one.cause for one in doctor.diagnose().problems]
         assert before.differences() == []
         with instrument(module, nested=True):
             module.get("a")
