@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import threading
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -34,6 +36,56 @@ async def test_session_is_an_async_context_manager() -> None:
         assert scope is not None
         assert scope.bag.session_id == "order-2"
     assert current.get() is None
+
+
+def test_blocks_may_be_left_in_another_order_than_entered() -> None:
+    """Generators that take turns, each with a session of its own, leave nothing behind; the inner block goes
+    on until its own end."""
+
+    def work(name: str) -> Iterator[None]:
+        with toolog.session(name):
+            yield
+
+    first, second = work("first"), work("second")
+    next(first)
+    next(second)
+    assert list(first) == []
+    assert session_of(current.get()) == "second"
+    assert list(second) == []
+    assert current.get() is None
+
+
+async def test_one_block_may_be_entered_by_tasks_at_once_and_outlived_by_them() -> None:
+    """Each task leaves what it entered, and a task that was begun inside goes on inside."""
+    shared = toolog.session("shared")
+    entered, go = asyncio.Event(), asyncio.Event()
+
+    async def work() -> list[str | None]:
+        with shared:
+            entered.set()
+            await go.wait()
+            inside = session_of(current.get())
+        return [inside, session_of(current.get())]
+
+    async def later() -> str | None:
+        await go.wait()
+        with toolog.bind(stage="late"):
+            pass
+        return session_of(current.get())
+
+    with toolog.session("outer"):
+        late = asyncio.create_task(later())
+    tasks = [asyncio.create_task(work()) for _ in range(3)]
+    await entered.wait()
+    await asyncio.sleep(0)
+    go.set()
+    assert await asyncio.gather(*tasks) == [["shared", None]] * 3
+    assert await late == "outer"
+
+
+def session_of(scope: Scope | None) -> str | None:
+    """Return the session that a scope is in."""
+    return None if scope is None else scope.bag.session_id
 
 
 def test_carrier_round_trip() -> None:

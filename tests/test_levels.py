@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -105,6 +106,21 @@ def test_set_level_for_tools_by_glob() -> None:
     late = levels.tool_logger("pay.late")
     assert early.level == late.level == logging.DEBUG
     assert levels.tool_logger("other.tool").level == logging.NOTSET
+
+
+@pytest.mark.parametrize("wrong", [5, "", ["payment.*"]])
+def test_a_glob_that_is_none_is_refused(wrong: Any) -> None:
+    """`set_level` says what it takes, and changes nothing."""
+    with pytest.raises(ConfigError, match="tool takes a glob"):
+        toolog.set_level("DEBUG", tool=wrong)
+
+
+@pytest.mark.parametrize("name", [".", "..", ".hidden", "a..b", "a."])
+def test_a_tools_name_may_have_dots_anywhere(name: str) -> None:
+    """Whatever it is called, its records arrive at toolog.calls, by its own name."""
+    with capture("INFO") as records:
+        toolog.tool(name=name)(lambda: None)()
+    assert [record["tool_name"] for record in records] == [name]
 
 
 def test_set_level_for_all_ends_earlier_rules() -> None:

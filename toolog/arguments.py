@@ -87,6 +87,10 @@ class Arguments:
             named[self._free(self._var_keyword or "kwargs", named)] = extra
         return named
 
+    def is_default(self, name: str, named: dict[str, Any]) -> bool:
+        """Whether a parameter has its very default among arguments by name, as `bind` returns them."""
+        return name in self._defaults and named.get(name) is self._defaults[name]
+
     @staticmethod
     def _free(name: str, taken: dict[str, Any]) -> str:
         while name in taken:

@@ -20,6 +20,7 @@ from toolog import emit, instrumentation
 from toolog.call import refresh_plans
 from toolog.counters import contain
 from toolog.errors import ConfigError
+from toolog.instrumentation.room import spare_room
 from toolog.levels import ROOT
 from toolog.settings import provisional
 from toolog.settings.place import begun_in, remember, working_directory
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _PRELOADED = ("toolog.serializers.json", "toolog.sinks.console", "toolog.sinks.sqlite", "toolog.store")
 """What the dev profile loads by name; done early, no call has to wait for it."""
+
+_FRAMES = 500
+"""What bringing the profile up may need of the stack: 40 without the imports of a user's own sink."""
 
 _Some = TypeVar("_Some", bound=Callable[..., Any])
 
@@ -73,8 +77,14 @@ def bring_up(directory: str | None = None) -> None:
     """Configure the dev profile if nothing else was configured meanwhile. Never raises.
 
     ``directory`` is where the program was when it instrumented: its paths begin there, and so does the search
-    for pyproject.toml, whatever directory it went to before its first call.
+    for pyproject.toml, whatever directory it went to before its first call. The first record may be made
+    where a recursion just ran out of stack; this takes some hundred frames.
     """
+    with spare_room(_FRAMES):
+        _bring_up(directory)
+
+
+def _bring_up(directory: str | None) -> None:
     from toolog import profiles
 
     if _is_configured():

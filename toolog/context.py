@@ -81,6 +81,7 @@ class Scope:
     muted = 0  # the ident of the thread whose calls are our own doing, not the agent's
     output: Any = None  # what collects the prints of the call
     begun: tuple[tuple[str, ...], int] | None = None  # the first names of the chain, and how many it has
+    left = False  # its block is over, and was left before a block inside it was
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
@@ -286,23 +287,39 @@ def use_bridge(new: Bridge | None) -> None:
 
 
 class Binding:
-    """A block in which a scope holds; a context manager for ``with`` and ``async with``."""
+    """A block in which a scope holds; a context manager for ``with`` and ``async with``.
 
-    __slots__ = ("_make", "_tokens")
+    Blocks may be left in another order than they were entered (generators that take turns), and one may be
+    entered by several tasks at once. One that is over does not hold again when the last one inside is.
+    """
+
+    __slots__ = ("_entered", "_make")
 
     def __init__(self, make: Any) -> None:
         self._make = make
-        self._tokens: list[Token[Scope | None]] = []
+        self._entered: list[tuple[Scope, Token[Scope | None]]] = []
 
     def __enter__(self) -> Scope:
         scope: Scope = self._make()
-        self._tokens.append(push(scope))
+        self._entered.append((scope, push(scope)))
         return scope
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        pop(self._tokens.pop())
+        now = current.get()
+        mine = [entry for entry in self._entered if entry[0] is now]
+        scope, token = mine[-1] if mine else self._entered[-1]
+        self._entered.remove((scope, token))
+        if not mine:  # another block inside holds still, or it was entered in another context
+            scope.left = True
+            return
+        pop(token)
+        above = now = current.get()
+        while above is not None and above.left:
+            above = above.parent
+        if above is not now:
+            push(above)
 
     async def __aenter__(self) -> Scope:
         return self.__enter__()

@@ -71,11 +71,21 @@ def _open(logger: logging.Logger, record: ToolRecord) -> None:
         try:
             for hook in hooks:
                 hook()
-        finally:
-            _deliver_waiting()
-            first.clear()
+        except RecursionError:  # it did not even begin: the next record, further up the stack, runs it
+            _claim[:] = [None]
+            raise
+        except BaseException:
+            _go_on()
+            raise
+        _go_on()
     if not first:  # what came between the last look and the end of the hook
         _deliver_waiting()
+
+
+def _go_on() -> None:
+    """Deliver what waits for the hook, and all that follows without it."""
+    _deliver_waiting()
+    first.clear()
 
 
 def _deliver_waiting() -> None:
@@ -123,19 +133,22 @@ def emit_event(
     tool: str | None = None,
     facts: dict[str, Any] | None = None,
     content: dict[str, Any] | None = None,
+    packed: tuple[str, bytes, dict[str, Any] | None] | None = None,
     scope: Scope | None = None,
 ) -> None:
     """Send an event that is no call's own (an instance, an evaluation, a loss) if its logger takes the level.
 
-    ``facts`` is never scanned for secrets, so no user's data belongs there; ``content`` is. ``scope``
-    defaults to the current one. Never raises.
+    ``facts`` is never scanned for secrets, so no user's data belongs there; ``content`` is,
+    and so is ``packed``, as in `make_record`. ``scope`` defaults to the current one. Never raises.
     """
     try:
         number = level_of(event) if levelno is None else levelno
         logger = logging.getLogger(ROOT) if tool is None else tool_logger(tool)
         if logger.isEnabledFor(number):
             scope = current.get() if scope is None else scope
-            record = make_record(event, number, logger=logger.name, facts=facts, content=content, scope=scope)
+            record = make_record(
+                event, number, logger=logger.name, facts=facts, content=content, packed=packed, scope=scope
+            )
             with quiet(current.get()):
                 deliver(logger, record)
     except Exception as error:

@@ -27,6 +27,7 @@ def make_record(
     logger: str = ROOT,
     facts: dict[str, Any] | None = None,
     content: dict[str, Any] | None = None,
+    packed: tuple[str, bytes, dict[str, Any] | None] | None = None,
     scope: Scope | None = None,
     wall: int | None = None,
     process: bytes | None = None,
@@ -34,8 +35,9 @@ def make_record(
     """Make a record of any event that is not a call's own: an instance, a log line, an evaluation, a loss.
 
     ``facts`` are the record's own (never scanned: no user's data in them), ``content`` is what a sanitizer
-    must read, ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default:
-    now), ``process`` where it was, packed (default: here).
+    must read, ``packed`` one more pair of it that was snapshotted before, with what was cut from it;
+    ``scope`` gives trace, span, session and tags; ``wall`` nanoseconds since the epoch (default: now),
+    ``process`` where it was, packed (default: here).
     """
     record = ToolRecord(None, event, levelno, None, None, b"", 0)
     record.name = logger
@@ -61,11 +63,15 @@ def make_record(
     record._head = pairs + b"\xa7process" + (packed_process() if process is None else process)
     record._head_count = len(head) + 1
     parts, count, cuts = [], 0, {}
+    if packed is not None:
+        parts += [packb(packed[0]), packed[1]]
+        count += 1
+        cuts.update(packed[2] or {})
     for key, value in (content or {}).items():
         if value is None:
             continue
-        packed, cut = pack_cut(value, key)
-        parts += [packb(key), packed]
+        data, cut = pack_cut(value, key)
+        parts += [packb(key), data]
         count += 1
         cuts.update(cut or {})
     if cuts:

@@ -12,6 +12,7 @@ _get_cause = BaseException.__dict__["__cause__"].__get__
 _get_context = BaseException.__dict__["__context__"].__get__
 _get_suppressed = BaseException.__dict__["__suppress_context__"].__get__
 _get_traceback = BaseException.__dict__["__traceback__"].__get__
+_get_members = BaseExceptionGroup.__dict__["exceptions"].__get__
 _get_dict = BaseException.__dict__["__dict__"].__get__
 
 _FRAMES_FIRST, _FRAMES_LAST = 5, 45
@@ -33,8 +34,9 @@ def safe_text(make: Callable[[], object], most: int = _TEXT) -> str:
     """
     try:
         text = make()
-        if type(text) is not str:
-            text = str.__str__(text) if isinstance(text, str) else str(text)
+        if not issubclass(type(text), str):
+            text = str(text)
+        text = str.__str__(text)  # a subclass may lie about its length
     except Exception as error:
         return f"[no text: {_type_name(error)}]"
     return text if len(text) <= most else text[:most] + f"[... {len(text) - most} more characters]"
@@ -118,8 +120,8 @@ def describe_error(error: BaseException) -> dict[str, Any]:
         seen.add(id(cause))
         chain.append(_described(cause))
         cause = _next_in_chain(cause)
-    if isinstance(error, BaseExceptionGroup):
-        for member in error.exceptions[: _CHAIN - len(chain)]:
+    if issubclass(type(error), BaseExceptionGroup):
+        for member in _get_members(error)[: _CHAIN - len(chain)]:
             chain.append(_described(member))
     if chain:
         described["chain"] = chain

@@ -108,7 +108,8 @@ def tool_logger(tool: str) -> logging.Logger:
     """Return the logger of a tool, with the levels that were set for it; made once a tool."""
     logger = _loggers.get(tool)
     if logger is None:
-        logger = _loggers[tool] = _keep_enabled(f"{ROOT}.{tool}")
+        # `logging` finds no parent of ours over two dots in a row
+        logger = _loggers[tool] = _keep_enabled(f"{ROOT}.{tool.lstrip('.') or '_'}")
         for pattern, number in _rules:
             if fnmatchcase(tool, pattern):
                 logger.setLevel(number)
@@ -121,9 +122,11 @@ def set_level(level: int | str, tool: str | None = None) -> list[str]:
 
     ``level``: a name or number of `logging`; ``tool``: a glob over tool names ("payment.*"; also tools that
     are instrumented later), None for all. Returns the names of the tools it changed. Raises ConfigError for
-    an unknown level. Since 0.1.
+    an unknown level and for a glob that is none. Since 0.1.
     """
     number = parse_level(level)
+    if not (tool is None or (isinstance(tool, str) and tool)):
+        raise ConfigError(f"tool takes a glob over tool names such as 'payment.*', not {tool!r}")
     if tool is None:
         _rules.clear()
         logging.getLogger(ROOT).setLevel(number)

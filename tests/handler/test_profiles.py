@@ -230,6 +230,30 @@ def test_nothing_configured_brings_up_the_dev_profile_with_the_first_record(tmp_
     assert complaints.count("nothing is configured") == 1
 
 
+def test_the_first_record_may_be_made_where_the_stack_is_full(tmp_path: Path) -> None:
+    """A tool that recurses without end as the very first thing is recorded, and so is what comes after it."""
+    complain(
+        """
+        @toolog.tool
+        def dig(depth):
+            return dig(depth + 1)
+        limit = sys.getrecursionlimit()
+        try:
+            dig(0)
+        except RecursionError:
+            pass
+        accepted = toolog.stats()["accepted"]
+        assert accepted > limit // 4, accepted
+        @toolog.tool
+        def lookup(word):
+            return word
+        lookup("lamp")
+        assert toolog.stats()["accepted"] == accepted + 1
+        """,
+        tmp_path,
+    )
+
+
 def test_nothing_comes_up_when_something_is_configured_or_it_is_off(tmp_path: Path) -> None:
     """A handler of anybody's on toolog.calls, a ToologHandler, or TOOLOG_AUTOCONFIGURE=0 keep the profile
     away.

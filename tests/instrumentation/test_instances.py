@@ -8,10 +8,12 @@ import gc
 import subprocess
 import sys
 import textwrap
+import threading
 import weakref
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pydantic
 import pytest
 from tooling import Namespaces, calls, instances, names, package
@@ -71,6 +73,78 @@ def test_arguments_are_snapshotted_before_the_constructor_runs(seen: Collector) 
     instrument(Eater)
     Eater({"n": 1})
     assert instances(seen)[0]["config"] == {"options": {"n": 1}}
+
+
+@dataclasses.dataclass
+class Feed:
+    url: str
+    tags: list[str] = dataclasses.field(default_factory=lambda: ["new"])
+    limits: dict[str, int] = dataclasses.field(default_factory=dict)
+    guard: Any = dataclasses.field(default_factory=threading.Lock)
+
+    def read(self) -> str:
+        return self.url
+
+
+@attrs.define
+class Queue:
+    _name: str
+    _items: list[int] = attrs.field(factory=list)
+    sizes: dict[str, int] = attrs.Factory(lambda self: {"name": len(self._name)}, takes_self=True)
+
+    def take(self) -> int:
+        return self._items[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "config"),
+    [
+        (lambda: Feed("u"), {"url": "u", "tags": ["new"], "limits": {}}),
+        (lambda: Feed("u", [], limits={"a": 1}), {"url": "u", "tags": [], "limits": {"a": 1}}),
+        (lambda: Queue("q"), {"name": "q", "items": [], "sizes": {"name": 1}}),
+        (lambda: Queue("q", [3], {}), {"name": "q", "items": [3], "sizes": {}}),
+    ],
+)
+def test_what_a_default_factory_made_is_told_where_it_is_plain_data(
+    seen: Collector, make: Any, config: dict[str, Any]
+) -> None:
+    """The configuration has the value and not the marker in the signature, and builds the tool again."""
+    instrument([Feed, Queue])
+    first = make()
+    (record,) = instances(seen)
+    assert record["config"] == config
+    again = recreate(record, [Feed, Queue])
+    assert type(again) is type(first)
+    assert instances(seen)[1]["config"] == config
+
+
+def test_an_implementation_of_a_protocol_has_its_own_constructor_run(seen: Collector, tmp_path: Path) -> None:
+    """What `typing` does about a protocol's constructor it does in an instrumented package, too; undo leaves
+    the very classes that would be there without us.
+    """
+    source = {
+        "__init__.py": """
+            from typing import Protocol
+            class Readable(Protocol):
+                def read(self): ...
+            class Base:
+                def __init__(self, path="p"): self.path = path
+            class File(Readable, Base):
+                def read(self): return self.path
+            class Empty(Readable):
+                def read(self): return ""
+            """
+    }
+    with package(tmp_path, "protocolpkg", source) as module:
+        with instrument(module):
+            assert module.File("a").read() == module.File("a").read() == "a"
+            with pytest.raises(TypeError, match="argument"):
+                module.Empty(1)
+            assert module.Empty().read() == ""
+            configs = [record["config"] for record in instances(seen)]
+            assert configs == [{"path": "a"}, {"path": "a"}, {}]
+        assert vars(module.File)["__init__"] is vars(module.Base)["__init__"]
+        assert type(module.File.__init__).__name__ == "function"
 
 
 def test_the_outermost_constructor_wins(seen: Collector) -> None:
@@ -291,6 +365,34 @@ def test_recreate_asks_for_masked_values(seen: Collector) -> None:
         recreate({**record, "config": None}, [Mail])
     with pytest.raises(ConfigError, match="tool_instance record"):
         recreate({"event": "log"}, [Mail])
+
+
+def test_recreate_takes_no_value_for_what_was_masked_or_cut(seen: Collector) -> None:
+    """A mask at any depth, and a text or list that was cut (which the record tells), are asked for."""
+    instrument(Mail)
+    Mail(
+        "mx",
+        headers={"Authorization": "Basic dXNlcjpwYXNzd29yZA=="},
+        body="x" * 100_000,
+        to=list(range(2000)),
+    )
+    Mail("m" * 100_000, 25, list(range(2000)))
+    first, second = instances(seen)
+    with pytest.raises(ConfigError, match="more of Mail is masked in the record"):
+        recreate(first, [Mail])
+    with pytest.raises(ConfigError, match="host of Mail was cut, relays of Mail was cut in the record"):
+        recreate(second, [Mail])
+    assert first["truncated"]["config.more.to"] == {"size": 2000, "unit": "items", "kept": 1000}
+    assert set(second["truncated"]) == {"config.host", "config.relays[0]"}
+    again = recreate(second, {"Mail": lambda **config: Mail("mx", config["port"])})
+    assert (again.host, again.port) == ("mx", 25)
+
+
+@pytest.mark.parametrize("record", [None, "record", 5, [{}]])
+def test_what_is_no_record_cannot_be_recreated(record: Any) -> None:
+    """The error says what `recreate` takes."""
+    with pytest.raises(ConfigError, match="recreate takes a tool_instance record, not"):
+        recreate(record, [Mail])
 
 
 def test_a_constructor_that_raises_leaves_nothing(seen: Collector) -> None:

@@ -177,6 +177,32 @@ def test_redirects_on_top_coexist(records: Records) -> None:
     assert records[-1]["stdout"] == "redirected\n"
 
 
+def test_a_stream_on_top_that_writes_on_to_ours_counts_once(records: Records) -> None:
+    """What passes a tee or a prefixing stream of the application's is on the record once, as the tool wrote
+    it; so is what bytes pass."""
+    say("first")
+
+    class Prefixed:
+        def __init__(self, below: Any) -> None:
+            self.below = below
+            self.encoding = below.encoding
+            self.buffer = below.buffer
+
+        def write(self, text: str) -> int:
+            self.below.write(f"[app] {text}")
+            return len(text)
+
+    def both() -> None:
+        print("text", end="")
+        sys.stdout.buffer.write(b"bytes")
+        sys.stdout.buffer.flush()
+
+    with contextlib.redirect_stdout(Prefixed(sys.stdout)):
+        say("second")
+        tool(both)()
+    assert [record.get("stdout") for record in records] == ["first\n", "second\n", "textbytes"]
+
+
 def test_what_a_tool_redirects_itself_is_its_own(records: Records) -> None:
     """Text that a tool sends elsewhere by its own redirect was never printed."""
 

@@ -7,7 +7,9 @@ import abc
 import dataclasses
 import gc
 import importlib
+import logging
 import sys
+import textwrap
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +137,7 @@ def test_a_composite_that_calls_the_same_method_of_another_object_has_a_child(se
 
 def test_instrumenting_twice_changes_nothing(seen: Collector) -> None:
     """The second time finds everything done: one record a call, and the same objects in place."""
+    gc.collect()  # other tests' subclasses of it
     first = instrument(Base)
     held = dict(vars(Base))
     second = instrument(Base)
@@ -412,6 +415,43 @@ def aliased(tmp_path: Path) -> Iterator[ModuleType]:
         yield module
 
 
+def test_subclasses_made_on_the_way_leave_nothing_behind(
+    seen: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each override that appears and goes is a tool of its own; the base's method stays one object, and keeps
+    nothing of them."""
+
+    class Root:
+        def run(self, n: int) -> int:
+            return n
+
+    made = instrument(Root)
+
+    def override() -> int:
+        class Late(Root):
+            def run(self, n: int) -> int:
+                return super().run(n) + Root().run(n)
+
+        return Late().run(1)
+
+    assert override() == 2
+    assert names(seen) == ["Root.run", "Late.run"]
+    method = Root.run
+    handed: list[str] = []
+    monkeypatch.setattr(logging.Logger, "callHandlers", lambda *of: handed.append(of[0].name))
+    for _ in range(20):
+        override()
+    assert Root.run is method
+    assert handed[:4] == ["toolog.calls", "toolog.calls", "toolog.calls.Root.run", "toolog.calls.Late.run"]
+    assert handed == handed[:4] * 20
+    (spot,) = made._spots.values()
+    gc.collect()
+    assert len(spot.placings) == 2
+    assert len(spot.overriding) == len(spot.above) <= 1  # pytest may keep the records of the first
+    made.undo()
+    assert type(vars(Root)["run"]).__name__ == "function"
+
+
 def test_names_imported_before_are_repaired_and_restored(seen: Collector, aliased: ModuleType) -> None:
     """`from x import f` in another module is recorded, too, and is the original again after undo."""
     user = ModuleType("user_of_aliased")
@@ -428,6 +468,38 @@ def test_names_imported_before_are_repaired_and_restored(seen: Collector, aliase
         later = vars(user).pop("later")
         assert later is aliased.search
         assert before.differences() == []
+    finally:
+        del sys.modules["user_of_aliased"]
+
+
+def test_tuples_and_staticmethods_that_hold_a_function_are_replaced(
+    seen: Collector, aliased: ModuleType
+) -> None:
+    """`TOOLS = (search, pay)` and `find = staticmethod(search)` hold the tool, one tuple stays one; undo in
+    any order puts the very objects back."""
+    user = ModuleType("user_of_aliased")
+    source = """
+        from aliased import search
+        TOOLS = (len, search)
+        SAME = TOOLS
+        class Agent:
+            find = staticmethod(search)
+    """
+    exec(textwrap.dedent(source), vars(user))
+    sys.modules["user_of_aliased"] = user
+    try:
+        before = Namespaces(user, user.Agent, aliased)
+        for first in (0, 1):
+            made = [instrument(aliased), instrument(aliased.search, name="look")]
+            assert user.TOOLS is user.SAME
+            assert (user.TOOLS[1]("a"), user.Agent.find("b"), user.Agent().find("c")) == ("A", "B", "C")
+            assert names(seen) == ["look"] * 3
+            made[first].undo()
+            user.TOOLS[1]("a")
+            user.Agent.find("b")
+            assert names(seen) == [("look", "search")[first]] * 2
+            made[1 - first].undo()
+            assert before.differences() == []
     finally:
         del sys.modules["user_of_aliased"]
 

@@ -72,7 +72,7 @@ def greet(name: str, /, greeting: str = "hello", *rest: int, **more: Any) -> str
     return f"{greeting} {name}"
 
 
-PLAIN_GREET = (greet,)  # in a tuple, because names, lists and dicts of modules are repaired
+PLAIN_GREET = {"plain": [greet]}  # two levels deep: names, lists, tuples and dicts of modules are repaired
 
 
 @pytest.fixture
@@ -237,10 +237,10 @@ def test_defaults_and_attributes_pass_through(seen: Collector) -> None:
     assert greet.__defaults__ == ("hello",)
     assert greet.__kwdefaults__ is None
     assert greet.__globals__ is globals()
-    assert greet.__annotations__ is PLAIN_GREET[0].__annotations__
+    assert greet.__annotations__ is PLAIN_GREET["plain"][0].__annotations__
     greet.schema = {"type": "object"}  # type: ignore[attr-defined]
-    assert PLAIN_GREET[0].schema == {"type": "object"}  # type: ignore[attr-defined]
-    del PLAIN_GREET[0].schema  # type: ignore[attr-defined]
+    assert PLAIN_GREET["plain"][0].schema == {"type": "object"}  # type: ignore[attr-defined]
+    del PLAIN_GREET["plain"][0].schema  # type: ignore[attr-defined]
 
 
 def test_singledispatch_takes_a_wrapped_function(seen: Collector) -> None:
@@ -259,7 +259,7 @@ def test_our_marker_is_there_and_only_there(seen: Collector) -> None:
     """`__toolog__` tells that a callable is instrumented; plain ones and foreign wrappers have none."""
     assert greet.__toolog__ is not None  # type: ignore[attr-defined]
     assert Tools.run.__toolog__ is Tools().run.__toolog__  # type: ignore[attr-defined]
-    assert not hasattr(PLAIN_GREET[0], "__toolog__")
+    assert not hasattr(PLAIN_GREET["plain"][0], "__toolog__")
 
 
 def test_a_warning_names_the_line_that_called_the_tool(seen: Collector, tmp_path: Path) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import json
 import logging
 import logging.handlers
+import pickle
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tooling import Namespaces, names, package, write_package
+from tooling import Namespaces, calls, instances, names, package, write_package
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
-from toolog.instrumentation import imports
+from toolog.instances import instance_id
+from toolog.instrumentation import doctor, imports
 from toolog.instrumentation.decorator import tool
 from toolog.instrumentation.entry import instrument, uninstrument
 
@@ -289,3 +293,163 @@ def test_globs_that_are_no_globs_are_told() -> None:
     """What is neither text nor a list of texts is a ConfigError that names the option."""
     with pytest.raises(ConfigError, match="exclude takes globs"):
         instrument(json, exclude=5)  # type: ignore[arg-type]
+
+
+class Untouchable(type):
+    """A metaclass whose classes can be neither compared nor hashed, as those of some query builders."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(cls, other: object) -> bool:
+        raise RuntimeError("compared")
+
+    def __instancecheck__(cls, value: object) -> bool:
+        raise RuntimeError("asked")
+
+    __subclasscheck__ = __instancecheck__
+
+
+class Column(metaclass=Untouchable):
+    def __init__(self, name: str = "id") -> None:
+        self.name = name
+
+    def alias(self) -> Column:
+        return self
+
+    @classmethod
+    def make(cls) -> str:
+        return "made"
+
+
+class Key(Column):
+    def alias(self) -> Column:
+        return super().alias()
+
+
+SHOWN = Column("shown")
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_classes_that_can_be_neither_compared_nor_hashed_are_instrumented(
+    seen: Collector, narrow: bool
+) -> None:
+    """No code of a metaclass runs, whether the module is the target, a class, an object, or a method; results
+    of such a class are recorded.
+    """
+    made = [instrument(SHOWN), instrument(SHOWN.alias), instrument(Key)]
+    if not narrow:
+        made.append(instrument(sys.modules[__name__], tools=["Column.*", "Key.*"]))
+    assert type(SHOWN.alias()) is Column
+    assert type(Key("k").alias()) is Key
+    assert Key.make() == "made"
+    assert [record["config"] for record in instances(seen)][-1:] == [{"name": "k"}]
+    assert names(seen) == ["Column.alias", "Key.alias", "Key.make" if narrow else "Column.make"]
+    for one in made:
+        one.undo()
+    assert type(vars(Key)["alias"]).__name__ == "function"
+
+
+SHOWN_AS_FUNCTIONS = {
+    "__init__.py": """
+        import functools
+        class Client:
+            def __init__(self, base=1): self.base = base
+            def get(self, path, times=1): return self.fetch(path) * times
+            def fetch(self, path): return path * self.base
+            @classmethod
+            def make(cls, base): return cls(base)
+            @staticmethod
+            def clean(path): return path
+        class _Hidden:
+            def put(self, path): return path
+        class Special(Client):
+            pass
+        _client = Client(2)
+        get = _client.get
+        make = Client.make
+        put = _Hidden().put
+        twice = functools.partial(get, times=2)
+    """,
+    "user.py": "from shownpkg import get\n",
+}
+
+
+def test_bound_methods_that_a_module_shows_as_its_functions_are_tools(
+    seen: Collector, tmp_path: Path
+) -> None:
+    """One record by the function's name, with its arguments and its object, not of what it calls; aliases of
+    it and undo are as for functions.
+    """
+    with package(tmp_path, "shownpkg", SHOWN_AS_FUNCTIONS) as module:
+        user = importlib.import_module("shownpkg.user")
+        copy.copy(module._client)  # notes names of slots in the class
+        before = Namespaces(module, user, module.Client)
+        with instrument(module) as made:
+            assert {"get", "make", "put", "twice", "Client.get", "Client.make"} <= set(made.wrapped)
+            assert (module.get("a"), user.get("b", times=2), module.twice("c")) == ("aa", "bbbb", "cccc")
+            assert (module.make(3).base, module.put("d")) == (3, "d")
+            first, aliased, *others = calls(seen)
+            assert first["input"] == {"path": "a", "times": 1}
+            assert first["instance_id"] == aliased["instance_id"] == instance_id(module._client)
+            assert [call["tool_name"] for call in (first, aliased, *others)] == [
+                "get", "get", "twice", "make", "put",
+            ]  # fmt: skip
+            assert pickle.loads(pickle.dumps(module.get)).__self__.base == 2
+            assert copy.deepcopy(module.get).__self__ is not module._client
+            assert "imported too early" not in [one.cause for one in doctor.diagnose().problems]
+        assert before.differences() == []
+        with instrument(module, nested=True):
+            module.get("a")
+            assert names(seen) == ["Client.fetch", "get"]
+        with instrument(module.get) as made:
+            assert module.get("a") == "aa"
+            assert module._client.get("a") == "aa"
+            module.Client().get("a")
+            assert names(seen) == ["get", "Client.get"]
+            uninstrument(module.get)
+            module.get("a")
+            assert names(seen) == []
+        assert before.differences() == []
+
+
+def test_a_partial_is_the_tool_and_not_the_function_in_it(seen: Collector, tmp_path: Path) -> None:
+    """Pointed at, it is recorded by its own name and arguments."""
+    with package(tmp_path, "shownpkg", SHOWN_AS_FUNCTIONS) as module, instrument(module.twice) as made:
+        assert made.wrapped == ["twice"]
+        module.twice("c")
+        module.get("c")
+        (call,) = calls(seen)
+        assert (call["tool_name"], call["input"]) == ("twice", {"path": "c", "times": 2})
+
+
+def test_methods_that_no_object_owns_are_told_apart(seen: Collector, tmp_path: Path) -> None:
+    """Of an object its class- and staticmethods are skipped with a reason; of a class an inherited
+    staticmethod is recorded, by whatever name it is called."""
+    with package(tmp_path, "shownpkg", SHOWN_AS_FUNCTIONS) as module:
+        with instrument(module._client) as made:
+            assert made.wrapped == ["Client.get", "Client.fetch"]
+            assert {item.name.rpartition(".")[2] for item in made.skipped} == {"make", "clean"}
+            assert all("instrument the class" in item.reason for item in made.skipped)
+        with instrument(module.Special) as made:
+            assert "Client.clean" in made.wrapped
+            assert (module.Special.clean("a"), module.Special().clean("b")) == ("a", "b")
+            assert names(seen) == ["Client.clean"] * 2
+
+
+def test_a_bound_method_that_an_object_keeps_has_its_arguments_by_name(seen: Collector) -> None:
+    """The parameter that it is bound to is none of them; one bound to a tool is recorded by that alone."""
+
+    class Events:
+        def __init__(self) -> None:
+            self.callback = self.on
+
+        def on(self, event: str) -> str:
+            return event
+
+    kept = Events()
+    kept.other = types.MethodType(tool(lambda self, event: event, name="other"), kept)  # type: ignore[attr-defined]
+    instrument(kept)
+    assert (kept.callback("a"), kept.other("b")) == ("a", "b")  # type: ignore[attr-defined]
+    assert [(call["tool_name"], call["input"]["event"]) for call in calls(seen)] == [
+        ("Events.callback", "a"), ("other", "b"),
+    ]  # fmt: skip

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import enum
 import functools
 import inspect
 import pickle
 from collections.abc import AsyncIterator
-from typing import Any
+from pathlib import Path
+from typing import Any, SupportsInt
 
 import pytest
-from tooling import calls, instances, names
+from tooling import calls, instances, names, package
 
 from tests.helpers import Collector
 from toolog.errors import ConfigError
@@ -156,14 +158,19 @@ def test_a_decorated_function_looks_and_copies_like_the_plain_one(seen: Collecto
     assert pickle.loads(pickle.dumps(add)) is add
 
 
-@pytest.mark.parametrize("wrong", [3, "add", None.__class__, len])
-def test_what_is_neither_function_nor_class_is_refused(seen: Collector, wrong: Any) -> None:
-    """The error says what the decorator takes; a C type or function has nothing to wrap."""
-    if isinstance(wrong, type):
-        assert tool(wrong) is wrong
-    else:
-        with pytest.raises(ConfigError, match="takes a function or a class"):
-            tool(wrong)
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (3, "takes a function or a class"), ("add", "takes a function or a class"),
+        (len, "takes a function or a class"), (None.__class__, "NoneType: C type"), (dict, "dict: C type"),
+        (ConfigError, "ConfigError: exception"), (enum.Flag, "Flag: enum"),
+        (SupportsInt, "SupportsInt: protocol"),
+    ],
+)  # fmt: skip
+def test_what_can_be_no_tool_is_refused(seen: Collector, wrong: Any, why: str) -> None:
+    """The error says what the decorator takes, or why a class holds no tools."""
+    with pytest.raises(ConfigError, match=why):
+        tool(wrong)
     with pytest.raises(ConfigError, match="name takes a text"):
         tool(name=3)  # type: ignore[call-overload]
 
@@ -208,6 +215,18 @@ class Under:
     def for_all(cls, amount: int) -> str:
         return cls.__name__
 
+    @functools.singledispatchmethod
+    @tool
+    def by_type(self, amount: int) -> int:
+        return amount
+
+    @functools.lru_cache  # noqa: B019
+    @tool
+    def kept(self, amount: int) -> int:
+        return amount
+
+    of_two = functools.partialmethod(method, 2)
+
 
 class UnderToo(Under):
     pass
@@ -232,3 +251,61 @@ def test_a_partial_is_called_by_its_functions_name(seen: Collector) -> None:
     """A partial has no name of its own."""
     assert tool(functools.partial(Under.shared.__wrapped__, unit="t"))(2) == 2
     assert calls(seen)[0]["tool_name"] == "Under.shared"
+
+
+def test_a_tool_below_other_decorators_makes_one_record_in_an_instrumented_module(
+    seen: Collector, tmp_path: Path
+) -> None:
+    """Whatever stands above the decorator, instrumenting class or module says that it is a tool already."""
+    with instrument(Under) as made:
+        thing = Under()
+        assert (Under.shared(3), thing.method(6), thing.by_type(1), thing.kept(2), thing.of_two()) == (
+            3,
+            6,
+            1,
+            2,
+            2,
+        )
+        assert Under.for_all(7) == "Under"
+        assert names(seen) == [
+            "Under.shared", "Under.method", "Under.by_type", "Under.kept", "Under.method", "Under.for_all",
+        ]  # fmt: skip
+        assert made.wrapped == []
+        assert {item.reason for item in made.skipped} == {"already a tool by @toolog.tool"}
+        assert len(made.skipped) == 7
+    source = {
+        "__init__.py": """
+            import functools, toolog
+            @toolog.tool
+            def search(word, limit=3): return word
+            first = functools.partial(search, limit=1)
+            """
+    }
+    with package(tmp_path, "decoratedpkg", source) as module, instrument(module):
+        assert module.first("a") == module.search("a") == "a"
+        assert names(seen) == ["search"] * 2
+
+
+def test_a_tool_can_have_another_name_beside_its_own(seen: Collector, tmp_path: Path) -> None:
+    """Each name records alone, also of what an instrumentation made a tool, and beyond its undo."""
+    with package(tmp_path, "namedpkg", {"__init__.py": "def find(word): return word\n"}) as module:
+        with instrument(module):
+            plus, look, found = tool(name="plus")(add), tool(name="look")(module.find), tool(module.find)
+            run = tool(name="run")(Kit().run)
+            assert (plus(1), look("a"), found("b"), run(4), add(1), module.find("c")) == (
+                3,
+                "a",
+                "b",
+                4,
+                3,
+                "c",
+            )
+            assert names(seen) == ["plus", "look", "find", "run", "add", "find"]
+        look("a")
+        found("b")
+        assert names(seen) == ["look", "find"]
+        assert tool(name="add")(add) is add
+        assert tool(Kit().run)(5) == 5
+        assert names(seen) == ["Kit.run"]
+    with pytest.raises(ConfigError, match="belongs where that is made"):
+        tool(name="other")(functools.partial(add, 1))

@@ -78,6 +78,65 @@ def test_the_very_exception_is_raised(seen: Collector) -> None:
     toolog.validate(document)
 
 
+class Closed(Exception):
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+class Lying(Exception):
+    def __str__(self) -> str:
+        class Text(str):
+            __slots__ = ()
+
+            def __len__(self) -> int:
+                return -1
+
+        return Text("text")
+
+    @property
+    def __class__(self) -> type:
+        raise RuntimeError("asked")
+
+
+@pytest.mark.parametrize(("kind", "message"), [(Closed, "m"), (Lying, "text")])
+def test_an_exception_that_lets_nobody_read_it_is_raised_and_recorded(
+    seen: Collector, kind: type[Exception], message: str
+) -> None:
+    """Neither the caller nor the record gets another exception in its place."""
+    error = kind("m")
+
+    def end() -> None:
+        raise error
+
+    caught: list[BaseException] = []
+    try:
+        wrap(end)()
+    except BaseException as raised:
+        caught.append(raised)
+    assert caught[0] is error
+    document = seen.only()
+    assert (document["status"], document["error"]["message"]) == ("execution_error", message)
+    toolog.validate(document)
+
+
+class Stubborn(type):
+    """A metaclass whose classes cannot be hashed."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(cls, other: object) -> bool:
+        raise RuntimeError("compared")
+
+
+def test_a_result_of_a_class_that_cannot_be_hashed_is_recorded(seen: Collector) -> None:
+    """The very object comes back, and its state is the output."""
+    cls = Stubborn("Row", (), {})
+    row = cls()
+    row.key = 5
+    assert wrap(lambda: row)() is row
+    assert seen.only()["output"]["state"] == {"key": 5}
+
+
 @pytest.mark.parametrize(
     ("error", "event", "status"),
     [

@@ -13,11 +13,12 @@ known.
 from __future__ import annotations
 
 from toolog.instances.config import config_hash, leave_config_out
+from toolog.instances.factories import factories_of
 from toolog.instances.known import known_objects
 from toolog.instances.life import Newborn, abandon, begin, finish, identify, instance_id
 from toolog.instances.recreation import recreate
 
 __all__ = [
-    "Newborn", "abandon", "begin", "config_hash", "finish", "identify", "instance_id", "known_objects",
-    "leave_config_out", "recreate",
+    "Newborn", "abandon", "begin", "config_hash", "factories_of", "finish", "identify", "instance_id",
+    "known_objects", "leave_config_out", "recreate",
 ]  # fmt: skip

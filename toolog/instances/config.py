@@ -34,7 +34,7 @@ def wants_config(cls: type) -> bool:
     return True
 
 
-def _state(instance: Any) -> dict[str, Any]:
+def state_of(instance: Any) -> dict[str, Any]:
     """Return an object's attributes without running any of its code: slots, then its namespace."""
     state: dict[str, Any] = {}
     for base in reversed(mro_of(type(instance))):
@@ -55,6 +55,7 @@ def _state(instance: Any) -> dict[str, Any]:
     for name in (
         "__dict__",
         "__weakref__",
+        "__orig_class__",  # `Tool[int]()`: what typing notes, which is no setting
         "__pydantic_fields_set__",
         "__pydantic_extra__",
         "__pydantic_private__",
@@ -68,7 +69,7 @@ def config_from_state(instance: Any) -> dict[str, Any]:
 
     When the state does not hold all parameters, the whole state is the configuration.
     """
-    state = _state(instance)
+    state = state_of(instance)
     cls = type(instance)
     for base in mro_of(cls):
         if "__init__" in class_dict_of(base):

@@ -41,7 +41,7 @@ class Known:
     """What is known of one live object."""
 
     __slots__ = (
-        "cls_name", "config", "created", "instance_id", "package", "packed", "recreated_from", "ref",
+        "cls_name", "config", "created", "cuts", "instance_id", "package", "packed", "recreated_from", "ref",
         "steady", "told", "type_id",
     )  # fmt: skip
 
@@ -53,6 +53,7 @@ class Known:
         self.type_id = id(cls)
         self.package = package or self.cls_name[0].partition(".")[0] or None
         self.config: bytes | None = None
+        self.cuts: dict[str, Any] | None = None  # what was cut from it, as in a record's ``truncated``
         self.created = time.time_ns()
         self.recreated_from: str | None = recreating.get()
         self.told = False

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from toolog.arguments import Arguments
 from toolog.counters import contain
-from toolog.instances.config import config_from_state, wants_config
+from toolog.instances.config import config_from_state, state_of, wants_config
+from toolog.instances.factories import complete
 from toolog.instances.known import Known, known_objects, look_up, look_up_ended, remember
 from toolog.instances.notice import tell
-from toolog.snapshot import pack
+from toolog.snapshot import pack_cut
 
 _building: dict[int, Known] = {}
 
@@ -18,12 +20,13 @@ _building: dict[int, Known] = {}
 class Newborn:
     """An object whose outermost constructor is running."""
 
-    __slots__ = ("inside", "key", "known")
+    __slots__ = ("inside", "key", "known", "made")
 
-    def __init__(self, key: int, known: Known, inside: bool) -> None:
+    def __init__(self, key: int, known: Known, inside: bool, made: dict[str, str] | None) -> None:
         self.key = key
         self.known = known
         self.inside = inside
+        self.made = made
 
 
 def _after_fork() -> None:
@@ -71,11 +74,13 @@ def begin(
     *,
     package: str,
     inside: bool,
+    factories: Mapping[str, str] | None = None,
 ) -> Newborn | None:
     """Note that an object's constructor starts with these arguments; None when an outer constructor of it
     runs.
 
     ``inside``: the package makes the object for itself, so it is told about only when it is first called.
+    ``factories``: as in `factories_of`; those that were given no argument are looked at in `finish`.
     """
     key = id(instance)
     if key in _building:
@@ -84,23 +89,31 @@ def begin(
     if known is not None and known.ref is not None and known.ref() is instance:
         return None  # __init__ called again on the same object: it stays what it was first
     known = Known(instance, package)
+    made = None
     if wants_config(type(instance)):
-        known.config = pack(arguments.bind(args, kwargs))
+        config = arguments.bind(args, kwargs)
+        if factories:
+            made = {name: factories[name] for name in factories if arguments.is_default(name, config)}
+            config = {name: value for name, value in config.items() if name not in made}
+        known.config, known.cuts = pack_cut(config, "config")
     _building[key] = known
     remember(key, known)
-    return Newborn(key, known, inside)
+    return Newborn(key, known, inside, made)
 
 
 def finish(newborn: Newborn, instance: Any) -> None:
     """Note that the outermost constructor returned; the object is told about, unless its package made it for
     itself."""
     _building.pop(newborn.key, None)
-    if not newborn.inside:
-        try:
-            if not newborn.known.told:
-                tell(newborn.known)
-        except Exception as error:
-            contain("instance", error)
+    known = newborn.known
+    try:
+        if newborn.made and known.config is not None:
+            known.config, cuts = complete(known.config, newborn.made, state_of(instance))
+            known.cuts = {**(known.cuts or {}), **(cuts or {})}
+        if not newborn.inside and not known.told:
+            tell(known)
+    except Exception as error:
+        contain("instance", error)
 
 
 def abandon(newborn: Newborn) -> None:
@@ -117,6 +130,6 @@ def meet(instance: Any) -> Known:
         return ended  # its own __del__ calls: it is the object it was
     known = Known(instance, None)
     if wants_config(type(instance)):
-        known.config = pack(config_from_state(instance))
+        known.config, known.cuts = pack_cut(config_from_state(instance), "config")
     remember(id(instance), known)
     return known

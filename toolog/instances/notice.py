@@ -46,9 +46,8 @@ def tell(known: Known) -> None:
             contain("config_hash", error)
     if known.recreated_from is not None:
         facts["recreated_from"] = known.recreated_from
-    emit_event(
-        "tool_instance", levelno=level, facts=facts, content=None if config is None else {"config": config}
-    )
+    snapshot = None if config is None else ("config", packed, known.cuts)
+    emit_event("tool_instance", levelno=level, facts=facts, packed=snapshot)
 
 
 def _link(known: Known, lineage: tuple[str, str, str]) -> None:

@@ -20,10 +20,13 @@ def recreate(instance_record: Mapping[str, Any], registry: Registry, /) -> Any:
 
     ``registry`` is a mapping from a class's name ("Weather", or "weather.tools.Weather") to the class or to a
     function that takes the configuration as keywords, or simply the classes themselves. Where the
-    configuration holds masked values, a class cannot be called: give a function that fills the secrets in.
+    configuration holds values that are masked or were cut, a class cannot be called: give a function that
+    fills them in.
     The new object's record names the old one in ``recreated_from``. Raises ConfigError when the record, the
     class or a value is missing. Since 0.1.
     """
+    if not isinstance(instance_record, Mapping):
+        raise ConfigError(f"recreate takes a tool_instance record, not {type(instance_record).__name__}")
     if instance_record.get("event") not in (None, "tool_instance") or "instance_id" not in instance_record:
         raise ConfigError(f"recreate takes a tool_instance record, not {instance_record.get('event')!r}")
     config = instance_record.get("config")
@@ -35,11 +38,12 @@ def recreate(instance_record: Mapping[str, Any], registry: Registry, /) -> Any:
         )
     maker = _find_maker(registry, module, qualname)
     if isinstance(maker, type):
-        masked = [name for name, value in config.items() if isinstance(value, str) and "[MASKED" in value]
-        if masked:
+        lost = _lost(config, instance_record.get("truncated"))
+        if lost:
+            named = ", ".join(f"{name} of {qualname} {why}" for name, why in lost.items())
             raise ConfigError(
-                f"{', '.join(masked)} of {qualname} is masked in the record: give the registry a function "
-                f"that fills it in, for example {{{qualname!r}: lambda **config: ...}}"
+                f"{named} in the record: give the registry a function that fills it in, "
+                f"for example {{{qualname!r}: lambda **config: ...}}"
             )
     args, kwargs = _as_call(maker, dict(config))
     token = recreating.set(str(instance_record["instance_id"]))
@@ -54,6 +58,33 @@ def recreate(instance_record: Mapping[str, Any], registry: Registry, /) -> Any:
     if not known.told:
         tell(known)
     return instance
+
+
+def _lost(config: Mapping[str, Any], truncated: Any) -> dict[str, str]:
+    """Return the arguments that are not in a configuration as they were given, each with the reason."""
+    cut = [path for path in truncated if isinstance(path, str)] if isinstance(truncated, Mapping) else []
+    lost = {}
+    for name, value in config.items():
+        place = f"config.{name}"
+        if _has_mask(value):
+            lost[name] = "is masked"
+        elif any(path == place or path.startswith((f"{place}.", f"{place}[")) for path in cut):
+            lost[name] = "was cut"
+    return lost
+
+
+def _has_mask(value: Any) -> bool:
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, str):
+            if "[MASKED" in value:
+                return True
+        elif isinstance(value, Mapping):
+            todo += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple):
+            todo += value
+    return False
 
 
 def _find_maker(registry: Registry, module: str, qualname: str) -> Maker:

@@ -1,26 +1,34 @@
 """Other holders of a module's function: what its own name no longer stands for would be called past us, and
 could not be pickled.
 
-A module may hold a function of another by ``from x import f``, in a list or dict (``TOOLS = [search, pay]``),
-or as what a parameter of a function or method is by default (``def __init__(self, sleep=sleep)``). All are
-found by identity in one pass over the namespaces of the loaded modules; no code of theirs runs. For defaults
-only the package of the function itself and the user's own sources are looked through: with all that is
-installed it took 190 ms instead of 45 where 2,200 modules were loaded.
+A module may hold a function of another by ``from x import f``, in a list, tuple or dict (``TOOLS = [search,
+pay]``), as what a parameter of a function or method is by default (``def __init__(self, sleep=sleep)``), or
+as a staticmethod of a class. All are found by identity in one pass over the namespaces of the loaded modules;
+no code of theirs runs. What cannot be changed, a tuple or a staticmethod, is replaced; undo puts the very
+object back. For tuples, defaults and classes only the package of the function itself and the user's own
+sources are looked through: with all that is installed it took 190 ms instead of 45 where 2,200 modules were
+loaded.
 """
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from toolog.instrumentation.kinds import class_vars, is_class, is_installed, module_vars, root_package
 from toolog.instrumentation.proxy import wrapper_in
-from toolog.instrumentation.stacks import Standing, stack_at
+from toolog.instrumentation.stacks import Standing, put, stack_at
 
 _MOST_ENTRIES = 10_000  # of a list or dict of a module that is looked through
 _MOST_LAYERS = 8  # of wrappers on one function
+
+Kept = TypeVar("Kept")
+
+_replaced: dict[int, tuple[Any, Any]] = {}
+"""By its id, what stands in place of a tuple or staticmethod, and that one."""
 
 
 def repair_aliases(standings: Iterable[Standing]) -> list[str]:
@@ -55,6 +63,7 @@ def _package_of(module: ModuleType) -> str:
 
 def _repair_modules(wanted: dict[int, Any], packages: set[str]) -> Iterator[str]:
     looked_at: set[int] = set()
+    swapped: dict[int, tuple[Any, Any]] = {}  # tuples, and what is to stand in their place
     with_defaults = dict.fromkeys(packages, True)
     loaded: list[Any] = list(sys.modules.values())  # anything may stand there
     for module in loaded:
@@ -78,6 +87,13 @@ def _repair_modules(wanted: dict[int, Any], packages: set[str]) -> Iterator[str]
                     yield from (f"{home}.{key}[{at!r}]" for at in _repair_entries(value, wanted))
             elif not deeply:
                 continue
+            elif kind is tuple:
+                if id(value) not in swapped:
+                    swapped[id(value)] = value, _with_entries(value, wanted)
+                stands = swapped[id(value)][1]
+                if stands is not value:
+                    names[key] = stands
+                    yield f"{home}.{key}"
             elif is_class(value):
                 if id(value) not in looked_at:
                     looked_at.add(id(value))
@@ -95,9 +111,41 @@ def _repair_entries(container: dict[Any, Any] | list[Any], wanted: dict[int, Any
     return [key for key, _ in stale]
 
 
+def _with_entries(entries: tuple[Any, ...], wanted: dict[int, Any]) -> tuple[Any, ...]:
+    """Return what is to stand in place of a tuple: itself, where none of its entries is stale."""
+    if len(entries) > _MOST_ENTRIES or wanted.keys().isdisjoint(map(id, entries)):
+        return entries
+    now = tuple(wanted.get(id(one), one) for one in entries)
+    return _replace(entries, now, lambda one: one)
+
+
+def _replace(held: Kept, now: Kept, entries: Callable[[Kept], Iterable[Any]]) -> Kept:
+    """Return what takes the place of what is held: ``now``, or what stood there before, if that has the same
+    entries again."""
+    known, before = _replaced.pop(id(held), (None, None))
+    if known is not held:
+        before = held
+    elif all(map(operator.is_, entries(before), entries(now))):
+        return cast(Kept, before)
+    _replaced[id(now)] = now, before
+    return now
+
+
+def _function_of(method: staticmethod[Any, Any]) -> tuple[Any]:
+    return (method.__func__,)
+
+
 def _repair_methods(cls: type, wanted: dict[int, Any]) -> list[str]:
-    """Put what is wanted in place of stale defaults of a class's methods; return their names."""
-    return [name for name, raw in list(class_vars(cls).items()) if _repair_defaults(raw, wanted)]
+    """Put what is wanted in place of stale staticmethods and defaults of a class's methods; return their
+    names."""
+    repaired = []
+    for name, raw in list(class_vars(cls).items()):
+        if type(raw) is staticmethod and id(raw.__func__) in wanted:
+            put(cls, name, _replace(raw, staticmethod(wanted[id(raw.__func__)]), _function_of))
+            repaired.append(name)
+        elif _repair_defaults(raw, wanted):
+            repaired.append(name)
+    return repaired
 
 
 def _function_in(raw: Any) -> FunctionType | None:

@@ -82,9 +82,10 @@ class Collected:
 class Output:
     """What one call prints."""
 
-    __slots__ = ("__weakref__", "_call", "_streams")
+    __slots__ = ("__weakref__", "_call", "_streams", "writing")
 
     def __init__(self, call: Call) -> None:
+        self.writing: set[int] = set()  # idents of threads in a write of a tap
         self._call = weakref.ref(call)
         self._streams: dict[str, Collected] | None = {}
 
@@ -172,10 +173,9 @@ class Tap:
 
     def write(self, text: str) -> Any:
         """Write through; returns and raises what the stream does."""
-        written = self._toolog_stream.write(text)
-        if _get() is not None:
-            _collect(self._toolog_name, text)
-        return written
+        if _get() is None:
+            return self._toolog_stream.write(text)
+        return _pass_through(self, text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write through, line by line."""
@@ -199,10 +199,9 @@ class TapBuffer(Tap):
 
     def write(self, data: Any) -> Any:
         """Write through; returns and raises what the stream does."""
-        written = self._toolog_stream.write(data)
-        if _get() is not None:
-            _collect(self._toolog_name, data, self._toolog_encoding)
-        return written
+        if _get() is None:
+            return self._toolog_stream.write(data)
+        return _pass_through(self, data, self._toolog_encoding)
 
     @property
     def buffer(self) -> Any:
@@ -210,10 +209,26 @@ class TapBuffer(Tap):
         return self._toolog_stream.buffer
 
 
-def _collect(name: str, written: Any, encoding: str | None = None) -> None:
+def _pass_through(tap: Tap, written: Any, encoding: str | None = None) -> Any:
+    """Write to the stream below, and collect it for the current call: once, where that stream writes on to
+    another tap of ours."""
+    write = tap._toolog_stream.write
+    output = _open_output()
+    thread = get_ident()
+    if output is None or thread in output.writing:
+        return write(written)
+    output.writing.add(thread)
     try:
-        output = _open_output()
-        collected = None if output is None else output.stream(name)
+        result = write(written)
+    finally:
+        output.writing.discard(thread)
+    _collect(output, tap._toolog_name, written, encoding)
+    return result
+
+
+def _collect(output: Output, name: str, written: Any, encoding: str | None) -> None:
+    try:
+        collected = output.stream(name)
         if collected is None:
             return
         if encoding is None:

@@ -66,8 +66,12 @@ def find_in_class(
             if why != "private":
                 found.skip(f"{path}.{attribute}", why)
             continue
+        if gate is not None and kind.binding != "method":
+            found.skip(f"{path}.{attribute}", "shared by all objects of its class: instrument the class")
+            continue
         narrow = gate
-        if gate is None and holder is not cls and not whole_package:
+        # (a call of a staticmethod does not tell through which class it came)
+        if gate is None and holder is not cls and not whole_package and kind.binding != "static":
             narrow = Gate.of_class(cls)
         if name is not None:
             tool_name = f"{name}.{own if whole_package else attribute}"

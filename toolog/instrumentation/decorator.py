@@ -20,10 +20,12 @@ from toolog.instrumentation.kinds import (
     mro,
     root_package,
     unwrap,
+    why_no_tools,
 )
-from toolog.instrumentation.patch import grant_constructor
+from toolog.instrumentation.patch import decorated_in, grant_constructor
 from toolog.instrumentation.plans import make_plan
-from toolog.instrumentation.proxy import dress, wrapper_in
+from toolog.instrumentation.proxy import BoundToolWrapper, dress, wrapper_in
+from toolog.instrumentation.stacks import original_of
 
 Some = TypeVar("Some")
 
@@ -36,8 +38,9 @@ def tool(function: Any = None, /, *, name: str | None = None) -> Any:
     """Make a function of one's own a tool: ``@toolog.tool`` or ``@toolog.tool(name="weather")``.
 
     Each call becomes one record. Works for functions, methods, class- and staticmethods, sync and async; on a
-    class it instruments the class in place and returns it. ``name``: what the records call it. Raises
-    ConfigError for what is neither. Since 0.1.
+    class it instruments the class in place and returns it. ``name``: what the records call it. What is a tool
+    already is returned as it is, and under another name as a tool of its own. Raises ConfigError for what is
+    neither, and for a class that can hold no tools (an exception, an enum). Since 0.1.
     """
     if name is not None and not (isinstance(name, str) and name):
         raise ConfigError(f"name takes a text, not {name!r}")
@@ -89,12 +92,30 @@ class _Decorated:
             contain("decorator", error)
 
 
+def _below_ours(function: Any) -> Any:
+    """Return what a function is without the wrapper that makes it a tool already: it gets one of its own,
+    with its own name, and no end by the undo of an instrumentation."""
+    if type(function) is BoundToolWrapper:
+        return function.__wrapped__
+    ours = wrapper_in(function)
+    return function if ours is None else original_of(ours._self_raw)
+
+
 def _decorate(function: Any, name: str | None) -> Any:
     if is_class(function):
+        reason = why_no_tools(function)
+        if reason is not None:
+            raise ConfigError(f"@toolog.tool finds no tools in {function.__qualname__}: {reason}")
         instrument(function, name=name)
         return function
-    if wrapper_in(function) is not None:
+    known = decorated_in(function)
+    if known is not None and name in (None, known._self_mark.plan.tool_name):
         return function
+    function = _below_ours(function)
+    if decorated_in(function) is not None:
+        raise ConfigError(
+            f"{function!r} calls a tool that has a name; name={name!r} belongs where that is made"
+        )
     kind = kind_of(function)
     if kind is None:
         raise ConfigError(f"@toolog.tool takes a function or a class, not {function!r}")

@@ -198,7 +198,7 @@ def _held_elsewhere(spots: Iterable[Spot]) -> Iterator[Finding]:
     for holder in gc.get_referrers(*[spot.raw for spot in originals.values()]):
         if id(holder) in ours or isinstance(holder, FrameType) or holder is originals:
             continue
-        if type(holder).__module__.startswith("toolog."):
+        if type(holder).__module__.startswith("toolog.") or id(holder) in originals:
             continue
         for spot, where in _what_it_holds(holder, originals):
             name = f"{getattr(spot.holder, '__name__', type(spot.holder).__name__)}.{spot.attribute}"
@@ -212,7 +212,7 @@ def _held_elsewhere(spots: Iterable[Spot]) -> Iterator[Finding]:
 
 def _what_it_holds(holder: Any, originals: dict[int, Spot]) -> Iterator[tuple[Spot, str]]:
     kind = type(holder)
-    if kind in (list, set, frozenset):
+    if any(kind is one for one in (list, set, frozenset)):
         for value in list(holder):
             if id(value) in originals:
                 yield originals[id(value)], f"a {kind.__name__}"

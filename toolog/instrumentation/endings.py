@@ -25,6 +25,10 @@ from toolog.snapshot.walk import Limits
 
 WARNING = 30
 
+# Slots of BaseException: a subclass may put a property over them.
+_get_traceback = BaseException.__dict__["__traceback__"].__get__
+_set_traceback = BaseException.__dict__["__traceback__"].__set__
+
 
 def start(call: Call) -> None:
     """Record that a call was entered (level DEBUG): what has no end after a crash is thereby visible."""
@@ -101,31 +105,32 @@ def step_out(error: BaseException) -> None:
     """Take the frame that caught an exception out of its traceback: the user sees the tool's frames and the
     caller's, as without us. A bare ``raise`` must follow, which adds no frame of its own.
     """
-    trace = error.__traceback__
+    trace = _get_traceback(error)
     if trace is not None:
-        error.__traceback__ = trace.tb_next
+        _set_traceback(error, trace.tb_next)
 
 
 def kind_of(error: BaseException) -> tuple[str, str]:
     """Return the event and the status that an exception out of a tool means."""
-    if isinstance(error, TimeoutError):
+    kind = type(error)  # `isinstance` would ask the object, too
+    if issubclass(kind, TimeoutError):
         return "tool_call_failed", "timeout"
-    if isinstance(error, GeneratorExit):
+    if issubclass(kind, GeneratorExit):
         return "tool_call_cancelled", "closed"
-    if isinstance(error, KeyboardInterrupt) or _is_cancellation(error):
+    if issubclass(kind, KeyboardInterrupt) or _is_cancellation(kind):
         return "tool_call_cancelled", "cancelled"
     return "tool_call_failed", "execution_error"
 
 
-def _is_cancellation(error: BaseException) -> bool:
+def _is_cancellation(kind: type[BaseException]) -> bool:
     for module, name in (
         ("asyncio", "CancelledError"),
         ("trio", "Cancelled"),
         ("concurrent.futures", "CancelledError"),
     ):
         loaded = sys.modules.get(module)
-        kind = None if loaded is None else vars(loaded).get(name)
-        if isinstance(kind, type) and isinstance(error, kind):
+        wanted = None if loaded is None else vars(loaded).get(name)
+        if isinstance(wanted, type) and issubclass(kind, wanted):
             return True
     return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from toolog.instrumentation.choice import Choice
@@ -50,6 +50,9 @@ def find_method(method: Any, choice: Choice, found: Found, *, name: str | None, 
             return
         found.classes.append(ToolClass(cls, package, nested, False, True))
         found.tools.append(Tool(held[0], attribute, held[1], kind, name or own, package, nested, gate))
+        # (a module may show this very object as a function)
+        places = _places(method, None, attribute)
+        _take_first(places, method, choice, found, name=name, nested=nested)
         return
     found.skip(getattr(function, "__qualname__", "method"), "not found on the class of its object")
 
@@ -74,6 +77,11 @@ def find_function(function: Any, choice: Choice, found: Found, *, name: str | No
             held = class_vars(holder).get(part)
         holder = held if is_class(held) else None
     package = root_package(module_name or "__main__")
+    # (a partial or a bound method is a tool of its own, whatever function is in it)
+    is_plain = type(function if ours is None else ours.__wrapped__) is FunctionType
+    places = _places(function, holder, parts[-1])
+    if not is_plain and _take_first(places, function, choice, found, name=name, nested=nested):
+        return
     if holder is not None and is_class(holder):
         raw = class_vars(holder).get(parts[-1])
         kind = kind_of(raw)
@@ -83,14 +91,26 @@ def find_function(function: Any, choice: Choice, found: Found, *, name: str | No
                 found.classes.append(ToolClass(holder, package, nested, False, True))
                 found.tools.append(Tool(holder, parts[-1], raw, kind, name or shown, package, nested))
             return
-    for place, attribute in _places(function, holder, parts[-1]):
-        if _taken(choice, found, attribute):
-            kind = Kind("static", inner)
-            raw = module_vars(place)[attribute]
-            found.tools.append(Tool(place, attribute, raw, kind, name or attribute, package, nested))
+    if _take_first(places, function, choice, found, name=name, nested=nested):
         return
     if ours is None:
         found.skip(path or repr(type(function)), "held by no module: decorate it with @toolog.tool instead")
+
+
+def _take_first(
+    places: Iterator[tuple[ModuleType, str]], function: Any, choice: Choice, found: Found,
+    *, name: str | None, nested: bool,
+) -> bool:  # fmt: skip
+    """Take a function at the first of these names of modules as a tool; return whether there is one."""
+    for place, key in places:
+        raw = module_vars(place)[key]
+        kind = kind_of(raw)
+        if kind is not None and _taken(choice, found, key):
+            package = root_package(module_of(function) or "__main__")
+            kind = Kind("static", kind.function)
+            found.tools.append(Tool(place, key, raw, kind, name or key, package, nested))
+        return True
+    return False
 
 
 def _taken(choice: Choice, found: Found, name: str) -> bool:

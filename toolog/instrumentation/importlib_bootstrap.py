@@ -181,7 +181,10 @@ def make_wrapper(plan: Plan) -> Wrapper:
             pop(token)
             if not isinstance(trouble, Exception):  # Ctrl-C while we recorded is the application's
                 raise
-            contain("record", trouble)
+            if call.ended:
+                contain("record", trouble)
+            else:  # a class of which nobody can ask whether it is one of `LAZY`
+                succeed(call, result, duration)
         return result
 
     return toolog_wrapper

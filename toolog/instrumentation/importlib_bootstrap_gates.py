@@ -21,9 +21,9 @@ from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
 from toolog.instrumentation.endings import step_out
 from toolog.instrumentation.homes import MOST_NAMES, Homes
+from toolog.snapshot.state import inherits
 
 Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
-_mro = type.__dict__["__mro__"].__get__
 
 
 class Gate:
@@ -57,8 +57,8 @@ class Gate:
         """Whether a call on this object (or class, for a classmethod) counts."""
         if self._ref is not None:
             return self._ref() is instance
-        line = _mro(instance) if issubclass(type(instance), type) else _mro(type(instance))
-        return self.cls in line
+        kind = instance if issubclass(type(instance), type) else type(instance)
+        return inherits(self.cls, kind)  # type: ignore[no-any-return]
 
     def same(self, other: Gate | None) -> bool:
         """Whether two gates let the same calls through."""
@@ -84,26 +84,25 @@ def make_gate(choices: Sequence[tuple[Gate, Wrapper]]) -> Wrapper:
 
 
 def make_super_gate(
-    record: Wrapper, identify: Callable[[Any], bytes | None], overriding: Sequence[dict[int, Plan]]
+    record: Wrapper, identify: Callable[[Any], bytes | None], above: dict[int, weakref.ref[Plan]]
 ) -> Wrapper:
     """Return a wrapper for a method that instrumented subclasses override.
 
     When an override calls ``super()``, the call is part of the override's own: one record for the chain. Any
-    other call, and so true recursion, is recorded. ``overriding``: the plans of each overriding method by
-    their id, kept up to date by whoever changes them.
+    other call, and so true recursion, is recorded. ``above``: the plans of all overriding methods by their
+    id, kept up to date by whoever changes them.
     """
 
     def toolog_super(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
             scope = current.get()
             if isinstance(scope, Call):
-                key = id(scope.plan)
-                for plans in overriding:
-                    if key in plans:
-                        inside = scope.instance
-                        if inside is None or inside == identify(instance):
-                            return wrapped(*args, **kwargs)
-                        break
+                plan = scope.plan
+                known = above.get(id(plan))
+                if known is not None and known() is plan:
+                    inside = scope.instance
+                    if inside is None or inside == identify(instance):
+                        return wrapped(*args, **kwargs)
             return record(wrapped, instance, args, kwargs)
         except BaseException as error:
             step_out(error)
@@ -204,12 +203,17 @@ class Region(Place):
 
 
 def make_constructor(
-    package: str, nested: bool, is_tool_class: Callable[[type], bool], arguments: Arguments
+    package: str,
+    nested: bool,
+    is_tool_class: Callable[[type], bool],
+    arguments: Arguments,
+    factories: dict[str, str],
 ) -> Wrapper:
     """Return the wrapper of an ``__init__``: it is no tool call, but it configures a tool instance.
 
-    The arguments are snapshotted before it runs. With ``nested`` False nothing of the same package is
-    recorded inside. An exception passes through, and the instance is forgotten.
+    The arguments are snapshotted before it runs, what ``factories`` make after. With ``nested`` False
+    nothing of the same package is recorded inside. An exception passes through, and the instance is
+    forgotten.
     """
     region = Region(package)
     is_used_by_us = package in OWN_LIBRARIES
@@ -222,7 +226,10 @@ def make_constructor(
             if scope is None or not scope.muted or scope.muted != get_ident():
                 inside = scope is not None and not nested and scope.plan.package is package
                 if is_tool_class(type(instance)) and not (is_used_by_us and is_own_call(sys._getframe(1))):
-                    newborn = begin(instance, arguments, args, kwargs, package=package, inside=inside)
+                    newborn = begin(
+                        instance, arguments, args, kwargs,
+                        package=package, inside=inside, factories=factories,
+                    )  # fmt: skip
                 if not nested and not inside:
                     within = Scope(scope)
                     within.plan = region

@@ -21,7 +21,7 @@ from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
 from toolog.instrumentation.kinds import all_subclasses, module_of, mro, root_package
 from toolog.instrumentation.overrides import chainable, link_line, link_overrides
-from toolog.instrumentation.patch import grant, grant_constructor, lock, release
+from toolog.instrumentation.patch import grant, grant_constructor, lock, release, release_constructor
 from toolog.instrumentation.room import give_back
 from toolog.instrumentation.spots import Spot
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
@@ -68,7 +68,8 @@ class Instrumentation:
         self._hooks: list[Hook] = []
         self._toolboxes: list[Toolboxes] = []
         self._classes: dict[int, ToolClass] = {}
-        self._watched: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+        self._watched: dict[int, tuple[weakref.ref[type], bool]] = {}
+        """By the class's id: hashing a class may run code of its metaclass."""
 
     # -- putting it on
 
@@ -173,10 +174,12 @@ class Instrumentation:
             spots.add(made)
 
     def _is_tool_class(self, cls: type) -> bool:
-        known = self._watched.get(cls)
-        if known is None:
+        key = id(cls)
+        ref, known = self._watched.get(key, (None, False))
+        if ref is None or ref() is not cls:
             known = any(id(base) in self._classes and self._classes[id(base)].has_tools for base in mro(cls))
-            self._watched[cls] = known
+            watched = self._watched
+            watched[key] = weakref.ref(cls, lambda _: watched.pop(key, None)), known
         return known
 
     def _follow_subclasses(self, found: Found, rank: int) -> None:
@@ -229,10 +232,10 @@ class Instrumentation:
             keep = [item._constructors for item in _active]
             for key, spot in self._constructors.items():
                 if not any(key in held for held in keep):
-                    spot.restore()
+                    release_constructor(spot)
             for spot in list(self._adopted):
                 if spot.attribute == "__init__":
-                    spot.restore()
+                    release_constructor(spot)
             self._spots.clear()
             self._constructors.clear()
             self._hooks.clear()

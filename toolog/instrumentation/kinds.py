@@ -18,7 +18,8 @@ from pathlib import PurePath
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from toolog.snapshot.state import class_dict_of, mro_of
+from toolog.instrumentation.proxy import BoundToolWrapper, wrapper_in
+from toolog.snapshot.state import class_dict_of, inherits, mro_of
 
 _flags = type.__dict__["__flags__"].__get__
 _LruCache = type(functools.lru_cache(lambda: None))
@@ -26,7 +27,14 @@ _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _STANDARD = os.path.dirname(os.__file__)  # of the standard library
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
-_LOGGING = frozenset({logging.Logger, logging.Handler, logging.Filter, logging.Formatter})
+_LOGGING = "part of logging, by which records leave"
+_NO_TOOLS = (
+    (BaseException, "exception"), (enum.Enum, "enum"), (type, "metaclass"),
+    (BaseProtocol, "protocol of an event loop: that calls it, not the agent"),
+    (logging.Logger, _LOGGING), (logging.Handler, _LOGGING), (logging.Filter, _LOGGING),
+    (logging.Formatter, _LOGGING),
+)  # fmt: skip
+"""Base classes whose subclasses hold no tools, and why."""
 _BELOW = frozenset({"logging", "threading"})
 
 
@@ -99,8 +107,11 @@ def kind_of(raw: Any) -> Kind | None:
     if kind is _LruCache:
         inner = kind_of((object_vars(raw) or {}).get("__wrapped__"))
         return None if inner is None else Kind("method", inner.function)
-    if kind is MethodType:
-        return Kind("static", raw.__func__)
+    if kind is MethodType:  # bound already; of a tool of ours it is recorded by that
+        inner = raw.__func__
+        if wrapper_in(inner) is not None or type(inner) is BoundToolWrapper or kind_of(inner) is None:
+            return None
+        return Kind("static", raw)
     if _is_proxy(kind):
         inner = kind_of(raw.__wrapped__)
         return inner if inner is None else Kind(inner.binding, raw)
@@ -139,6 +150,8 @@ def unwrap(function: Any) -> Any:
             inner = function.__dict__.get("__wrapped__")
         elif issubclass(type(function), functools.partial):
             inner = functools.partial.func.__get__(function)
+        elif type(function) is MethodType:
+            inner = function.__func__
         elif _is_proxy(type(function)):
             inner = function.__wrapped__
         else:
@@ -149,24 +162,35 @@ def unwrap(function: Any) -> Any:
     return function
 
 
+def layers(function: Any) -> Iterator[Any]:
+    """Give a callable and what it stands on, the innermost last: behind binding, what functools makes of a
+    function, and decorators that tell by ``__wrapped__``; bounded."""
+    for _ in range(64):
+        yield function
+        kind = type(function)
+        if issubclass(kind, classmethod | staticmethod) or kind is MethodType:
+            function = function.__func__
+        elif issubclass(kind, functools.partial):
+            function = functools.partial.func.__get__(function)
+        elif _is_proxy(kind):
+            function = function.__wrapped__
+        else:
+            held = object_vars(function) or {}
+            function = held.get("__wrapped__", held.get("func"))
+            if function is None or kind_of(function) is None:
+                return
+
+
 def why_no_tools(cls: type) -> str | None:
     """Return why a class holds no tools (exception, enum, C type ...), or None when it may."""
     flags = _flags(cls)
-    line = mro(cls)
     if not flags & _HEAP or flags & _IMMUTABLE:
         return "C type: it cannot be patched"
-    if BaseException in line:
-        return "exception"
-    if enum.Enum in line:
-        return "enum"
-    if type in line:
-        return "metaclass"
-    if BaseProtocol in line:
-        return "protocol of an event loop: that calls it, not the agent"
-    if not _LOGGING.isdisjoint(line):
-        return "part of logging, by which records leave"
+    for base, reason in _NO_TOOLS:
+        if inherits(base, cls):
+            return reason
     names = class_vars(cls)
-    if tuple in line and any("_fields" in class_vars(base) and "_make" in class_vars(base) for base in line):
+    if inherits(tuple, cls) and any({"_fields", "_make"} <= class_vars(base).keys() for base in mro(cls)):
         return "named tuple"
     if type(cls).__name__ == "_TypedDictMeta":
         return "TypedDict"
@@ -183,7 +207,9 @@ def is_below(module: str) -> bool:
 def module_of(cls_or_function: Any) -> str:
     """Return the name of the module that defined a class or function, "" when it does not tell."""
     if is_class(cls_or_function):
-        found = class_vars(cls_or_function).get("__module__")
+        found = class_vars(cls_or_function).get(
+            "__module__", "builtins"
+        )  # a type of the interpreter has none
     elif type(cls_or_function) is FunctionType:
         found = cls_or_function.__module__
     else:

@@ -35,7 +35,7 @@ from toolog.instrumentation.kinds import (
     unwrap,
     why_no_tools,
 )
-from toolog.instrumentation.proxy import wrapper_in
+from toolog.instrumentation.proxy import BoundToolWrapper
 
 
 def find_in_module(
@@ -76,8 +76,8 @@ def find_in_module(
             if is_compiled(value) and not attribute.startswith("_"):
                 found.skip(f"{title}.{attribute}", "function written in C")
             continue
-        if wrapper_in(value) is None and type(value) is MethodType:
-            continue  # a bound method of some object, shown as a function: its class is the place
+        if type(value) is BoundToolWrapper:
+            continue  # a method that is a tool already, shown as a function
         home = root_package(module_of(value) or title)
         if home != package:
             if not attribute.startswith("_"):
@@ -114,20 +114,21 @@ def _name_parts(title: str, names: dict[str, Any], found: Found) -> None:
 def _framework_tools(value: Any) -> Iterator[Any]:
     """Give the tools of agent frameworks that a module's value is, or that a list, tuple or dict holds."""
     kind = type(value)
-    if kind in _PLAIN:
+    if id(kind) in _PLAIN:
         return
-    if kind in (list, tuple):
+    if kind is list or kind is tuple:
         values: Iterable[Any] = value
     elif kind is dict:
         values = value.values()
     else:
         values = (value,)
     for one in values:
-        if type(one) not in _PLAIN and not is_class(one) and adapter_of(one) is not None:
+        if id(type(one)) not in _PLAIN and not is_class(one) and adapter_of(one) is not None:
             yield one
 
 
-_PLAIN = frozenset({str, int, float, bool, bytes, type(None), FunctionType, ModuleType, MethodType})
+_PLAIN = frozenset(map(id, (str, int, float, bool, bytes, type(None), FunctionType, ModuleType, MethodType)))
+"""By id: hashing a class may run code of its metaclass."""
 
 
 def _look_beside(

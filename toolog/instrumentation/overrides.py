@@ -58,5 +58,7 @@ def _add_overriding(below: Spot, above: Spot) -> None:
     if above in below.overriding:
         return
     below.overriding.add(above)
-    if any(grant.plan.nested for grant in below.grants):
+    above.overridden.add(below)
+    below.heed(above)
+    if not below.is_gated and any(grant.plan.nested for grant in below.grants):
         below.place(below.compose())

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from toolog.arguments import Arguments, read_signature
+from toolog.instances import factories_of
 from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_at_caller
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
-from toolog.instrumentation.kinds import class_vars, is_class
+from toolog.instrumentation.kinds import all_subclasses, class_vars, is_class, layers, module_of
 from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
-from toolog.instrumentation.proxy import wrapper_in
+from toolog.instrumentation.proxy import BoundToolWrapper, ToolWrapper, wrapper_in
 from toolog.instrumentation.spots import Grant, Spot, spot_at
-from toolog.instrumentation.stacks import ABSENT, namespace, original_of
+from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, put
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
@@ -35,7 +37,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
         # Below a framework's table; a class made from another one's namespace, as dataclass(slots=True) does,
         # holds that one's wrappers.
         raw = original_of(namespace(tool.holder).get(tool.attribute, ABSENT))
-        if wrapper_in(raw) is not None:
+        if decorated_in(raw) is not None:
             return "already a tool by @toolog.tool"
         spot = Spot(tool.holder, tool.attribute, raw)
     for held in spot.grants:
@@ -70,6 +72,16 @@ def _decisive(spot: Spot) -> list[int]:
     if opened:
         return [id(max(opened, key=lambda grant: grant.rank))]
     return [id(grant) for grant in spot.grants]
+
+
+def decorated_in(raw: Any) -> ToolWrapper | None:
+    """Return the wrapper of ``@toolog.tool`` that records the calls of what stands in a namespace: it, or one
+    that it calls in the end, below other decorators."""
+    for one in layers(raw):
+        ours = one._self_parent if type(one) is BoundToolWrapper else wrapper_in(one)
+        if ours is not None and not isinstance(ours._self_mark, Standing):
+            return ours
+    return None
 
 
 def release(owner: object, spots: Iterable[Spot]) -> list[str]:
@@ -110,9 +122,21 @@ def grant_constructor(
         return None
     if looks_at_caller(raw):  # it would find us: its objects are then captured from their state
         return None
+    if names.get("_is_protocol") is True and module_of(raw) != module_of(holder):
+        return None  # typing's own, which it knows by identity, and replaces when the first object is made
     spot = Spot(holder, "__init__", raw)
     try:
-        spot.place(make_constructor(package, nested, is_tool_class, Arguments(signature, skip_first=True)))
+        arguments = Arguments(signature, skip_first=True)
+        spot.place(make_constructor(package, nested, is_tool_class, arguments, factories_of(holder)))
     except TypeError:
         return None
     return spot
+
+
+def release_constructor(spot: Spot) -> None:
+    """Put a class's own ``__init__`` back, also in subclasses that took it over: `typing` gives the
+    implementation of a protocol the constructor that comes next in its MRO."""
+    spot.restore()
+    for cls in all_subclasses(spot.holder):
+        if any(class_vars(cls).get("__init__") is one for one in spot.placings):
+            put(cls, "__init__", spot.raw)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from types import MethodType
 from typing import Any
 
 from toolog.arguments import read_signature
@@ -32,7 +33,7 @@ def make_plan(tool: Tool, raw: Any) -> Plan:
         nested=tool.nested,
         skip_first=skip_first,
         signature=signature,
-        identify=identify if tool.kind.binding == "method" else None,
+        identify=identify if tool.kind.binding == "method" or type(raw) is MethodType else None,
     )
 
 

@@ -150,6 +150,8 @@ class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if type(self.__wrapped__) is MethodType:  # with its object, as any bound method
+            return deepcopy(self.__wrapped__, memo)
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -10,6 +10,8 @@ See docs/decisions/recursion-limit.md.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 FRAMES = 2 if sys.version_info < (3, 12) else 1
 """What one watched level counts beside the tool's own frame. From 3.12 on calls through C count elsewhere."""
@@ -46,3 +48,18 @@ def give_back() -> None:
         except RecursionError:
             return
     Room.granted = 0
+
+
+@contextmanager
+def spare_room(frames: int) -> Iterator[None]:
+    """Let the block go that many frames deeper than the application may, wherever on the stack it stands.
+
+    The limit goes back at its end, unless somebody set another one meanwhile.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + frames)
+    try:
+        yield
+    finally:
+        if sys.getrecursionlimit() == limit + frames:
+            sys.setrecursionlimit(limit)

@@ -39,13 +39,16 @@ class Grant:
 class Spot(Standing):
     """One name in one namespace, and who has a claim on its calls."""
 
-    __slots__ = ("grants", "linked", "overriding", "plans")
+    __slots__ = ("above", "grants", "is_gated", "linked", "overridden", "overriding")
 
     def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
         super().__init__(holder, attribute, raw)
         self.grants: list[Grant] = []
-        self.plans: dict[int, Plan] = {}  # of the grants; read live below
         self.overriding: weakref.WeakSet[Spot] = weakref.WeakSet()
+        self.overridden: weakref.WeakSet[Spot] = weakref.WeakSet()  # by this one
+        self.above: dict[int, weakref.ref[Plan]] = {}
+        """By id the plans of all that override this method; one dict for good, as a wrapper reads it."""
+        self.is_gated = False  # the wrapper looks at ``above``
         self.linked = False  # with what overrides it and what it overrides
 
     def compose(self) -> Wrapper:
@@ -64,8 +67,8 @@ class Spot(Standing):
                     [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
                 )
             )
-        plans = [spot.plans for spot in self.overriding]
-        return make_super_gate(wrapper, identify, plans) if plans else wrapper
+        self.is_gated = len(self.overriding) > 0
+        return make_super_gate(wrapper, identify, self.above) if self.is_gated else wrapper
 
     def _for_others(self, wrapper: Wrapper) -> Wrapper:
         """Leave our own calls out, of a library that toolog itself uses.
@@ -76,11 +79,22 @@ class Spot(Standing):
         return make_not_ours(wrapper) if used else wrapper
 
     def note_plans(self) -> None:
-        """Keep ``plans`` in step with the grants."""
-        now = {id(grant.plan): grant.plan for grant in self.grants}
-        self.plans.update(now)
-        for key in [key for key in self.plans if key not in now]:
-            del self.plans[key]
+        """Tell the methods that this one overrides by which plans its calls are recorded."""
+        for below in self.overridden:
+            below.heed(self)
+
+    def heed(self, above: Spot) -> None:
+        """Note by which plans the calls of an overriding method are recorded; those of former grants and of
+        classes that are gone go by themselves."""
+        known = self.above
+        for grant in above.grants:
+            key = id(grant.plan)
+
+            def forget(ref: weakref.ref[Plan], key: int = key) -> None:
+                if known.get(key) is ref:
+                    del known[key]
+
+            known[key] = weakref.ref(grant.plan, forget)
 
 
 def spot_at(holder: Any, attribute: str) -> Spot | None:

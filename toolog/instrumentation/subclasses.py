@@ -24,6 +24,7 @@ from toolog.instrumentation.kinds import (
 )
 from toolog.instrumentation.spots import Grant, spot_at
 from toolog.instrumentation.stacks import ABSENT, put
+from toolog.snapshot.state import inherits
 
 
 class Hook:
@@ -102,7 +103,7 @@ def _granted_above(cls: type, attribute: str, owner: object) -> Iterator[Grant]:
             if grant.owner is not owner:
                 continue
             gate = grant.tool.gate
-            if gate is None or (gate.cls is not None and gate.cls in mro(cls)):
+            if gate is None or (gate.cls is not None and inherits(gate.cls, cls)):
                 yield grant
 
 

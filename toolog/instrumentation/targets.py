@@ -70,7 +70,7 @@ class Target(NamedTuple):
 def resolve(target: Any) -> list[Target]:
     """Return what a target means; raises ConfigError for what cannot be one."""
     kind = type(target)
-    if kind in (list, tuple, set, frozenset):
+    if any(kind is one for one in (list, tuple, set, frozenset)):  # `in` would ask the metaclass of others
         return [found for item in target for found in resolve(item)]
     if kind is str:
         return _resolve_name(target)
