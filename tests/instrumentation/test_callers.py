@@ -78,6 +78,33 @@ FILES = {
 
             def other(self, thing):
                 return thing._look(), thing.names_of_caller()
+
+        class StandIn:
+            def __init__(self, model):
+                self.model = model
+
+            def __getattr__(self, name):
+                self.model.build(depth=4)
+                return getattr(self.model.core, name)
+
+        class Late:
+            def __init__(self, name):
+                self.name = name
+                self.price = self.core.get("price")
+
+            @classmethod
+            def build(cls, depth=2):
+                cls.core = dict(_frames.names_of_caller(depth))
+
+            def run(self, n):
+                return self.price + n
+
+        Late.core = StandIn(Late)
+
+        class Later(Late):
+            def __init__(self, name):
+                self.name = name
+                self.price = self.core.get("price")
     """,
 }
 
@@ -110,7 +137,8 @@ def test_helpers_find_the_caller_and_not_us(seen: Collector, peeking: ModuleType
     assert use(peeking) == before
     skipped = {item.name for item in made.skipped if "caller's frame" in item.reason}
     by_a_helper, itself = {"evaluate", "by_two", "deep"}, {"one_up", "two_up", "names_of"}
-    assert skipped == {f"peeking.{name}" for name in by_a_helper | itself}
+    methods = {"Late.build", "Later.build"}
+    assert skipped == {f"peeking.{name}" for name in by_a_helper | itself | methods}
     recorded = {record["tool_name"] for record in calls(seen)}
     assert recorded == {"own_name", "own_frame", "told", "Model.run"}
 
@@ -123,6 +151,20 @@ def test_a_constructor_that_looks_at_its_caller_is_left_alone(seen: Collector, p
     made.run(1)
     (told,) = instances(seen)
     assert told["config"] == {"name": "m"}
+
+
+@pytest.mark.parametrize("name", ["Late", "Later"])
+def test_a_constructor_is_left_alone_where_frames_are_counted_through_it(
+    seen: Collector, peeking: ModuleType, name: str
+) -> None:
+    """What a constructor sets off may look, from somewhere below, for the names of whoever makes the object:
+    it finds them where the class or its base has a method that looks as far up as it is told."""
+    price = 42
+    instrument(peeking)
+    made = getattr(peeking, name)("m")
+    assert made.run(1) == price + 1
+    (told,) = instances(seen)
+    assert told["config"]["name"] == "m"
 
 
 def test_a_method_that_a_method_of_its_class_calls_is_a_helper(seen: Collector, peeking: ModuleType) -> None:

@@ -2,7 +2,7 @@
 
 So it is with what makes a class and says that it belongs to the caller's module, and with what evaluates
 names as its caller sees them. Told from the code alone, of the function and of helpers of its own package
-that it calls: how many frames up each of them looks.
+that it calls: how many frames up each of them looks. That something looks from further below is not seen.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL"})
 _MOST_HELPERS = 2  # one inside the other
 _MOST_ANSWERS = 20_000
 Answer = TypeVar("Answer")
-_answers: dict[tuple[int, int], tuple[CodeType, bool]] = {}
-"""By the code's identity, which is kept: equal code may stand in two modules."""
+_answers: dict[tuple[int, float], tuple[CodeType, bool]] = {}
+"""By the code's identity, which is kept: equal code may stand in two modules. Whether it reaches that many
+frames up; infinity: as many as it is told."""
 
 
 def _remembered(answer: Callable[[CodeType], Answer]) -> Callable[[CodeType], Answer]:
@@ -60,6 +61,26 @@ def looks_at_caller(function: Any) -> bool:
     return _reaches(inner, 1, root_package(module_of(inner)))
 
 
+def looks_as_told(function: Any) -> bool:
+    """Whether a function, or a helper of its package that it calls, looks as many frames up as it is told:
+    so whoever tells it knows the frames between, and may stand anywhere above."""
+    inner = unwrap(function)
+    if type(inner) is not FunctionType:
+        return False
+    known = _answers.get((id(inner.__code__), inf))
+    if known is not None:
+        return known[1]
+    concerned = (inner, *_helpers(inner, root_package(module_of(inner))))
+    return _keep(inner.__code__, inf, any(_frames_up(one.__code__)[0] == inf for one in concerned))
+
+
+def _keep(code: CodeType, frames: float, answer: bool) -> bool:
+    if len(_answers) > _MOST_ANSWERS:
+        _answers.clear()
+    _answers[id(code), frames] = code, answer
+    return answer
+
+
 def _reaches(function: FunctionType, frames: int, package: str) -> bool:
     """Whether a function, or a helper of its package, looks that many frames up."""
     code = function.__code__
@@ -70,10 +91,7 @@ def _reaches(function: FunctionType, frames: int, package: str) -> bool:
     answer = depth >= frames or (walks and frames == 1)
     if not answer and frames <= _MOST_HELPERS:
         answer = any(_reaches(helper, frames + 1, package) for helper in _helpers(function, package))
-    if len(_answers) > _MOST_ANSWERS:
-        _answers.clear()
-    _answers[id(code), frames] = code, answer
-    return answer
+    return _keep(code, frames, answer)
 
 
 @_remembered
