@@ -29,6 +29,17 @@ FILES = {
         def one_up():
             return sys._getframe(1).f_code.co_name
 
+        class Scope:
+            def __init__(self, level):
+                self.level = level + 1
+                self.names = sys._getframe(self.level).f_locals
+
+        def evaluate_at(text, level=0):
+            return eval(text, {}, make_scope(level + 1).names)
+
+        def make_scope(level):
+            return Scope(level + 1)
+
         def level_outside():
             frame, level = sys._getframe(), 0
             while frame.f_globals["__name__"].startswith("peeking"):
@@ -79,6 +90,20 @@ FILES = {
             def other(self, thing):
                 return thing._look(), thing.names_of_caller()
 
+        class Table:
+            def eval(self, text, **options):
+                from ._frames import evaluate_at as evaluate
+
+                options["level"] = options.pop("level", 0) + 1
+                return evaluate(text, **options)
+
+            def query(self, text, **options):
+                options["level"] = options.pop("level", 0) + 1
+                return self.eval(text, **options)
+
+            def levels(self, level=0):
+                return level + 1
+
         class StandIn:
             def __init__(self, model):
                 self.model = model
@@ -125,6 +150,7 @@ def use(module: Any) -> list[Any]:
     return [
         module.evaluate("price + 1"), module.by_two("price"), module.deep("price"), module.own_name(),
         module.own_frame(), (warned[0].filename, warned[0].lineno), made.seen, made.run(price),
+        module.Table().query("price + 2"), module.Table().levels(),
     ]  # fmt: skip
 
 
@@ -137,10 +163,10 @@ def test_helpers_find_the_caller_and_not_us(seen: Collector, peeking: ModuleType
     assert use(peeking) == before
     skipped = {item.name for item in made.skipped if "caller's frame" in item.reason}
     by_a_helper, itself = {"evaluate", "by_two", "deep"}, {"one_up", "two_up", "names_of"}
-    methods = {"Late.build", "Later.build"}
+    methods = {"Late.build", "Later.build", "Table.eval", "Table.query"}
     assert skipped == {f"peeking.{name}" for name in by_a_helper | itself | methods}
     recorded = {record["tool_name"] for record in calls(seen)}
-    assert recorded == {"own_name", "own_frame", "told", "Model.run"}
+    assert recorded == {"own_name", "own_frame", "told", "Model.run", "Table.levels"}
 
 
 def test_a_constructor_that_looks_at_its_caller_is_left_alone(seen: Collector, peeking: ModuleType) -> None:

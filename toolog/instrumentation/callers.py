@@ -8,7 +8,10 @@ that it calls: how many frames up each of them looks. That something looks from 
 from __future__ import annotations
 
 import dis
+import re
+import sys
 from collections.abc import Callable, Iterator
+from importlib.util import resolve_name
 from math import inf
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
@@ -28,6 +31,8 @@ _SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL"})
 _MOST_HELPERS = 2  # one inside the other
 _MOST_ANSWERS = 20_000
 Answer = TypeVar("Answer")
+_DEPTH = re.compile("depth|level|frame|stack")
+_passing: dict[int, tuple[CodeType, bool]] = {}
 _answers: dict[tuple[int, float], tuple[CodeType, bool]] = {}
 """By the code's identity, which is kept: equal code may stand in two modules. Whether it reaches that many
 frames up; infinity: as many as it is told."""
@@ -58,7 +63,8 @@ def looks_at_caller(function: Any) -> bool:
     inner = unwrap(function)
     if type(inner) is not FunctionType:
         return False
-    return _reaches(inner, 1, root_package(module_of(inner)))
+    package = root_package(module_of(inner))
+    return _reaches(inner, 1, package) or _passes_depth(inner, package)
 
 
 def looks_as_told(function: Any) -> bool:
@@ -72,6 +78,39 @@ def looks_as_told(function: Any) -> bool:
         return known[1]
     concerned = (inner, *_helpers(inner, root_package(module_of(inner))))
     return _keep(inner.__code__, inf, any(_frames_up(one.__code__)[0] == inf for one in concerned))
+
+
+def _passes_depth(function: FunctionType, package: str) -> bool:
+    """Whether a function hands down, through any number of helpers that speak of it, how many frames up the
+    last one of them looks: ``df.query(..., level=0)`` does."""
+    seen: dict[int, CodeType] = {}
+    todo = [function]
+    answer = False
+    while todo and not answer:
+        one = todo.pop()
+        code = one.__code__
+        if id(code) in seen or not _speaks_of_depth(code):
+            continue
+        known = _passing.get(id(code))
+        if known is None:
+            seen[id(code)] = code
+            answer = _frames_up(code)[0] == inf
+            todo += _helpers(one, package)
+        else:
+            answer = known[1]
+    if len(_passing) > _MOST_ANSWERS:
+        _passing.clear()
+    settled = {id(function.__code__): function.__code__} if answer else seen  # none of those leads there
+    _passing.update((key, (code, answer)) for key, code in settled.items())
+    return answer
+
+
+@_remembered
+def _speaks_of_depth(code: CodeType) -> bool:
+    """Whether a code has a parameter, or gives one by name, that is called like a number of frames."""
+    given = (item for const in code.co_consts for item in (const if type(const) is tuple else (const,)))
+    names = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *given)
+    return any(type(name) is str and len(name) < 40 and _DEPTH.search(name) for name in names)
 
 
 def _keep(code: CodeType, frames: float, answer: bool) -> bool:
@@ -119,41 +158,61 @@ def _frames_up(code: CodeType) -> tuple[float, bool]:
 
 def _helpers(function: FunctionType, package: str) -> Iterator[FunctionType]:
     """Give the functions of a package that one of its functions uses: by their names, through a module, or as
-    methods of its own class."""
+    methods of its own class; of a class its constructor."""
     around = function.__globals__
     cls: Any = around.get(function.__qualname__.partition(".")[0])
-    for owner, name in _uses(function.__code__):
+    for kind, owner, name in _uses(function.__code__):
         value: Any = None
-        if owner is None:
+        if kind == "global":
             value = around.get(name)
-        elif owner == "":
-            held = find_static(cls, name) if is_class(cls) else None
-            value = None if held is None else held[1]
-        elif type(around.get(owner)) is ModuleType:
-            value = module_vars(around[owner]).get(name)
-        kind = None if value is None else kind_of(value)
-        helper = None if kind is None else unwrap(kind.function)
+        elif kind == "own":
+            value = _held(cls, name)
+        else:
+            module = around.get(owner) if kind == "attribute" else _imported(owner, around)
+            value = module_vars(module).get(name) if type(module) is ModuleType else None
+        found = None if value is None else kind_of(_held(value, "__init__") if is_class(value) else value)
+        helper = None if found is None else unwrap(found.function)
         if type(helper) is FunctionType and root_package(module_of(helper)) == package:
             yield helper
 
 
+def _held(cls: Any, name: str) -> Any:
+    """Return what a class, if it is one, has under a name."""
+    held = find_static(cls, name) if is_class(cls) else None
+    return None if held is None else held[1]
+
+
+def _imported(name: str, around: dict[str, Any]) -> Any:
+    """Return a module by the name that a function imports it by, or None when it is not loaded."""
+    try:
+        return sys.modules.get(resolve_name(name, around.get("__package__")))
+    except (ImportError, TypeError):
+        return None
+
+
 @_remembered
-def _uses(code: CodeType) -> tuple[tuple[str | None, str], ...]:
-    """Return the names that a code loads: (None, a global), (a global, an attribute of it), and ("", an
-    attribute of its first parameter)."""
+def _uses(code: CodeType) -> tuple[tuple[str, str, str], ...]:
+    """Return the names that a code loads: ("global", "", name), ("attribute", a global, its attribute),
+    ("own", "", an attribute of the first parameter), and ("import", a module, what is taken from it)."""
     if not code.co_names:
         return ()
     first = code.co_varnames[0] if code.co_argcount else None
-    found: dict[tuple[str | None, str], None] = {}
+    found: dict[tuple[str, str, str], None] = {}
     steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
-    for one, then in zip(steps, [*steps[1:], None], strict=True):
+    module = ""
+    for place, (one, then) in enumerate(zip(steps, [*steps[1:], None], strict=True)):
         attribute = None
         if then is not None and then.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             attribute = then.argval
         if one.opname == "LOAD_GLOBAL":
-            found[None, one.argval] = None
+            found["global", "", one.argval] = None
             if attribute is not None:
-                found[one.argval, attribute] = None
+                found["attribute", one.argval, attribute] = None
         elif one.opname.startswith("LOAD_FAST") and one.argval == first and attribute is not None:
-            found["", attribute] = None
+            found["own", "", attribute] = None
+        elif one.opname == "IMPORT_NAME":
+            up = steps[place - 2].argval  # of a relative import: one dot for each
+            module = "." * up + one.argval if isinstance(up, int) else one.argval
+        elif one.opname == "IMPORT_FROM":
+            found["import", module, one.argval] = None
     return tuple(found)
