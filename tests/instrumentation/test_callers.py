@@ -40,6 +40,12 @@ FILES = {
         def make_scope(level):
             return Scope(level + 1)
 
+        def caller_by(offset):
+            frame = inspect.currentframe()
+            while offset:
+                frame, offset = frame.f_back, offset - 1
+            return frame.f_code.co_name
+
         def level_outside():
             frame, level = sys._getframe(), 0
             while frame.f_globals["__name__"].startswith("peeking"):
@@ -68,6 +74,9 @@ FILES = {
 
         def own_name():
             return one_up()
+
+        def name_at(stack_offset=2):
+            return _frames.caller_by(stack_offset)
 
         def own_frame():
             return sys._getframe(0).f_code.co_name, inspect.currentframe().f_code.co_name
@@ -150,7 +159,7 @@ def use(module: Any) -> list[Any]:
     return [
         module.evaluate("price + 1"), module.by_two("price"), module.deep("price"), module.own_name(),
         module.own_frame(), (warned[0].filename, warned[0].lineno), made.seen, made.run(price),
-        module.Table().query("price + 2"), module.Table().levels(),
+        module.name_at(), module.Table().query("price + 2"), module.Table().levels(),
     ]  # fmt: skip
 
 
@@ -162,7 +171,7 @@ def test_helpers_find_the_caller_and_not_us(seen: Collector, peeking: ModuleType
     made = instrument(peeking, nested=True)
     assert use(peeking) == before
     skipped = {item.name for item in made.skipped if "caller's frame" in item.reason}
-    by_a_helper, itself = {"evaluate", "by_two", "deep"}, {"one_up", "two_up", "names_of"}
+    by_a_helper, itself = {"evaluate", "by_two", "deep", "name_at"}, {"one_up", "two_up", "names_of"}
     methods = {"Late.build", "Later.build", "Table.eval", "Table.query"}
     assert skipped == {f"peeking.{name}" for name in by_a_helper | itself | methods}
     recorded = {record["tool_name"] for record in calls(seen)}

@@ -31,7 +31,7 @@ _SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "PRECALL"})
 _MOST_HELPERS = 2  # one inside the other
 _MOST_ANSWERS = 20_000
 Answer = TypeVar("Answer")
-_DEPTH = re.compile("depth|level|frame|stack")
+_DEPTH = re.compile("depth|level|frame|stack|offset")
 _passing: dict[int, tuple[CodeType, bool]] = {}
 _answers: dict[tuple[int, float], tuple[CodeType, bool]] = {}
 """By the code's identity, which is kept: equal code may stand in two modules. Whether it reaches that many
@@ -109,8 +109,15 @@ def _passes_depth(function: FunctionType, package: str) -> bool:
 def _speaks_of_depth(code: CodeType) -> bool:
     """Whether a code has a parameter, or gives one by name, that is called like a number of frames."""
     given = (item for const in code.co_consts for item in (const if type(const) is tuple else (const,)))
-    names = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *given)
-    return any(type(name) is str and len(name) < 40 and _DEPTH.search(name) for name in names)
+    return _is_told_depth(code) or any(map(_is_depth, given))
+
+
+def _is_told_depth(code: CodeType) -> bool:
+    return any(map(_is_depth, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
+
+
+def _is_depth(name: object) -> bool:
+    return type(name) is str and len(name) < 40 and _DEPTH.search(name) is not None
 
 
 def _keep(code: CodeType, frames: float, answer: bool) -> bool:
@@ -144,7 +151,7 @@ def _frames_up(code: CodeType) -> tuple[float, bool]:
     steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
     back = sum(one.argval == "f_back" for one in steps)
     if back and any("JUMP_BACKWARD" in one.opname for one in steps):
-        return 0, True
+        return (inf, False) if _is_told_depth(code) else (0, True)
     deepest: float = 0
     for place, one in enumerate(steps):
         if one.argval in _BY_DEPTH and one.opname.startswith("LOAD_"):
