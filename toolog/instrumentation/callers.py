@@ -151,7 +151,7 @@ def _frames_up(code: CodeType) -> tuple[float, bool]:
     steps = [one for one in dis.get_instructions(code) if one.opname not in _SILENT]
     back = sum(one.argval == "f_back" for one in steps)
     if back and any("JUMP_BACKWARD" in one.opname for one in steps):
-        return (inf, False) if _is_told_depth(code) else (0, True)
+        return (inf, False) if "range" in names or _is_told_depth(code) else (0, True)
     deepest: float = 0
     for place, one in enumerate(steps):
         if one.argval in _BY_DEPTH and one.opname.startswith("LOAD_"):
@@ -164,8 +164,8 @@ def _frames_up(code: CodeType) -> tuple[float, bool]:
 
 
 def _helpers(function: FunctionType, package: str) -> Iterator[FunctionType]:
-    """Give the functions of a package that one of its functions uses: by their names, through a module, or as
-    methods of its own class; of a class its constructor."""
+    """Give the functions of a package that one of its functions uses: by their names, through a module or a
+    class, or as methods of its own class; of a class its constructor."""
     around = function.__globals__
     cls: Any = around.get(function.__qualname__.partition(".")[0])
     for kind, owner, name in _uses(function.__code__):
@@ -175,8 +175,8 @@ def _helpers(function: FunctionType, package: str) -> Iterator[FunctionType]:
         elif kind == "own":
             value = _held(cls, name)
         else:
-            module = around.get(owner) if kind == "attribute" else _imported(owner, around)
-            value = module_vars(module).get(name) if type(module) is ModuleType else None
+            held = around.get(owner) if kind == "attribute" else _imported(owner, around)
+            value = module_vars(held).get(name) if type(held) is ModuleType else _held(held, name)
         found = None if value is None else kind_of(_held(value, "__init__") if is_class(value) else value)
         helper = None if found is None else unwrap(found.function)
         if type(helper) is FunctionType and root_package(module_of(helper)) == package:
