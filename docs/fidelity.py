@@ -3,8 +3,9 @@
     python -m tests.fidelity --json FILE
     python docs/fidelity.py FILE [FILE ...]
 
-Of a run that stands in several files the last one counts. A run that stands in none of them keeps its row, as
-long as the table of the packages has that version; one that was never made has no row.
+Of a run that stands in several files the last one counts; one that was made in parts is their sum. A run
+that stands in none of them keeps its row, as long as the table of the packages has that version; one that was
+never made has no row.
 """
 
 from __future__ import annotations
@@ -64,6 +65,27 @@ def table(rows: dict[Key, str]) -> str:
     return "".join([*lines, "\nBy nature:\n\n", *reasons])
 
 
+def add_up(results: Iterable[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+    """Return the runs, those made in parts added up; of the same part the last one counts."""
+    parts: dict[Key, dict[str, dict[str, Any]]] = {}
+    for result in results:
+        if "tests" in result:
+            key = result["package"], result["python"], result["mode"]
+            held = parts.setdefault(key, {})
+            part = result.get("part", "")
+            if not part or "" in held:  # a run of the whole suite and one of a part of it are no sum
+                held.clear()
+            held[part] = result
+    return {key: _sum(list(held.values())) for key, held in parts.items()}
+
+
+def _sum(results: list[dict[str, Any]]) -> dict[str, Any]:
+    counted = ("tests", "calls", "by nature", "unsteady")
+    numbers = {name: sum(one[name] for one in results) for name in counted}
+    lists = {name: [item for one in results for item in one[name]] for name in ("wrong", "reports")}
+    return {**results[0], **numbers, **lists}
+
+
 def tell(by_nature: dict[str, str]) -> Iterable[str]:
     """Give each reason with the tests that it is the reason for."""
     for reason in dict.fromkeys(by_nature.values()):
@@ -74,10 +96,8 @@ def tell(by_nature: dict[str, str]) -> Iterable[str]:
 def main(files: list[str]) -> None:
     """Rewrite the block."""
     rows = shown()
-    for file in files:
-        for result in json.loads(Path(file).read_text("utf-8")):
-            if "tests" in result:
-                rows[result["package"], result["python"], result["mode"]] = row(result)
+    read = (result for file in files for result in json.loads(Path(file).read_text("utf-8")))
+    rows.update({key: row(result) for key, result in add_up(read).items()})
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(before + BEGIN + table(rows) + END + rest.partition(END)[2], "utf-8")
 

@@ -40,3 +40,16 @@ def test_rows_are_kept_and_replaced(page: ModuleType) -> None:
     assert line in told
     assert "gone" not in told
     assert all(row in told for key, row in page.shown().items() if key != (package, python, mode))
+
+
+def test_parts_are_added_up(page: ModuleType) -> None:
+    """A run made in parts is their sum, of the same part the last result counts, a run of the whole suite
+    replaces its parts, and what could not be run is none."""
+    key = {"package": "click 8.5.1", "python": "3.11", "mode": "nested"}
+    counted = {"tests": 10, "calls": 5, "by nature": 1, "unsteady": 0, "wrong": [], "reports": []}
+    first, second = {**key, **counted, "part": "a.py"}, {**key, **counted, "part": "b.py", "wrong": ["x"]}
+    again = {**first, "tests": 20}
+    (parts,) = page.add_up([first, second, again, {**key, "wrong": ["cannot be prepared"]}]).values()
+    assert (parts["tests"], parts["calls"], parts["by nature"], parts["wrong"]) == (30, 10, 2, ["x"])
+    (whole,) = page.add_up([first, second, {**key, **counted, "tests": 40}]).values()
+    assert (whole["tests"], whole["wrong"]) == (40, [])

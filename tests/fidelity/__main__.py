@@ -3,13 +3,15 @@
     --package NAME   only this package; may be repeated
     --mode MODE      only this mode (package, nested, everything); may be repeated
     --python X.Y     only this Python; may be repeated (all of 3.11, 3.12, 3.13 that the machine has)
+    --part PATH      only these tests of the package, a row of their own; may be repeated
     --limit SECONDS  how long one run of a suite may take (1500)
     --show           print pytest's report of each difference
     --json FILE      write the results into a file, for docs/fidelity.py
 
 A test that differs is run again both ways, alone in its file; what then differs no more is unsteady, and
-counted as such. The exit code is 1 when a test differs for which the table gives no reason, when a record
-was not valid, or when something of toolog's own had to be contained.
+counted as such. A suite that takes too long for one run is run in parts, each into a file of its own;
+docs/fidelity.py adds the parts up. The exit code is 1 when a test differs for which the table gives no
+reason, when a record was not valid, or when something of toolog's own had to be contained.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ def main() -> int:
     parser.add_argument("--package", action="append", choices=[one.name for one in PACKAGES], metavar="NAME")
     parser.add_argument("--mode", action="append", choices=MODES, metavar="MODE")
     parser.add_argument("--python", action="append", metavar="X.Y")
+    parser.add_argument("--part", action="append", metavar="PATH")
     parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
@@ -44,7 +47,8 @@ def main() -> int:
         for subject in PACKAGES:
             if options.package and subject.name not in options.package:
                 continue
-            for row in compare(subject, version, options.mode or MODES, options.limit):
+            parts = tuple(options.part or ())
+            for row in compare(subject, version, options.mode or MODES, options.limit, parts):
                 found.append(row)
                 tell(row, show=options.show)
                 if options.json:  # after each row: whoever ends it early has what was done
@@ -55,22 +59,29 @@ def main() -> int:
 
 
 def compare(
-    subject: Subject, version: str, modes: tuple[str, ...], limit: float = LIMIT
+    subject: Subject,
+    version: str,
+    modes: tuple[str, ...],
+    limit: float = LIMIT,
+    parts: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
-    """Run one package's suite plain and in the modes; return a row for each mode."""
+    """Run one package's suite, or the parts of it that are named, plain and in the modes; return a row for
+    each mode."""
     row = {"package": f"{subject.name} {subject.version}", "kind": subject.kind, "python": version}
+    if parts:
+        row["part"] = " ".join(parts)
     try:
         environment = prepare(subject, version)
     except CannotPrepare as error:
         return [{**row, "mode": "-", "wrong": [f"cannot be prepared: {error}"]}]
-    plain = run_suite(subject, environment, "plain", limit=limit)
-    return [{**row, **_compare_mode(subject, environment, mode, plain, limit)} for mode in modes]
+    plain = run_suite(subject, environment, "plain", only=parts, limit=limit)
+    return [{**row, **_compare_mode(subject, environment, mode, plain, limit, parts)} for mode in modes]
 
 
 def _compare_mode(
-    subject: Subject, environment: Environment, mode: str, plain: Run, limit: float
+    subject: Subject, environment: Environment, mode: str, plain: Run, limit: float, parts: tuple[str, ...]
 ) -> dict[str, Any]:
-    watched = run_suite(subject, environment, mode, limit=limit)
+    watched = run_suite(subject, environment, mode, only=parts, limit=limit)
     found = differences(plain, watched)
     left = unexplained(subject, found)
     unsteady = 0

@@ -29,6 +29,31 @@ FILES = {
         def one_up():
             return sys._getframe(1).f_code.co_name
 
+        class Scope:
+            def __init__(self, level):
+                self.level = level + 1
+                self.names = sys._getframe(self.level).f_locals
+
+        def evaluate_at(text, level=0):
+            return eval(text, {}, make_scope(level + 1).names)
+
+        def make_scope(level):
+            return Scope(level + 1)
+
+        def caller_by(offset):
+            frame = inspect.currentframe()
+            while offset:
+                frame, offset = frame.f_back, offset - 1
+            return frame.f_code.co_name
+
+        class Names:
+            @classmethod
+            def capture(cls, env, reference=0):
+                frame = inspect.currentframe()
+                for _ in range(env + reference + 1):
+                    frame = frame.f_back
+                return frame.f_locals
+
         def level_outside():
             frame, level = sys._getframe(), 0
             while frame.f_globals["__name__"].startswith("peeking"):
@@ -38,7 +63,7 @@ FILES = {
     "__init__.py": """
         import inspect, sys, warnings
         from . import _frames
-        from ._frames import one_up, two_up
+        from ._frames import Names, one_up, two_up
 
         def evaluate(text):
             return eval(text, {}, _frames.names_of_caller())
@@ -57,6 +82,12 @@ FILES = {
 
         def own_name():
             return one_up()
+
+        def name_at(stack_offset=2):
+            return _frames.caller_by(stack_offset)
+
+        def design(name, env=0):
+            return Names.capture(env, reference=1)[name]
 
         def own_frame():
             return sys._getframe(0).f_code.co_name, inspect.currentframe().f_code.co_name
@@ -78,6 +109,47 @@ FILES = {
 
             def other(self, thing):
                 return thing._look(), thing.names_of_caller()
+
+        class Table:
+            def eval(self, text, **options):
+                from ._frames import evaluate_at as evaluate
+
+                options["level"] = options.pop("level", 0) + 1
+                return evaluate(text, **options)
+
+            def query(self, text, **options):
+                options["level"] = options.pop("level", 0) + 1
+                return self.eval(text, **options)
+
+            def levels(self, level=0):
+                return level + 1
+
+        class StandIn:
+            def __init__(self, model):
+                self.model = model
+
+            def __getattr__(self, name):
+                self.model.build(depth=4)
+                return getattr(self.model.core, name)
+
+        class Late:
+            def __init__(self, name):
+                self.name = name
+                self.price = self.core.get("price")
+
+            @classmethod
+            def build(cls, depth=2):
+                cls.core = dict(_frames.names_of_caller(depth))
+
+            def run(self, n):
+                return self.price + n
+
+        Late.core = StandIn(Late)
+
+        class Later(Late):
+            def __init__(self, name):
+                self.name = name
+                self.price = self.core.get("price")
     """,
 }
 
@@ -98,6 +170,7 @@ def use(module: Any) -> list[Any]:
     return [
         module.evaluate("price + 1"), module.by_two("price"), module.deep("price"), module.own_name(),
         module.own_frame(), (warned[0].filename, warned[0].lineno), made.seen, made.run(price),
+        module.name_at(), module.design("price"), module.Table().query("price + 2"), module.Table().levels(),
     ]  # fmt: skip
 
 
@@ -109,10 +182,11 @@ def test_helpers_find_the_caller_and_not_us(seen: Collector, peeking: ModuleType
     made = instrument(peeking, nested=True)
     assert use(peeking) == before
     skipped = {item.name for item in made.skipped if "caller's frame" in item.reason}
-    by_a_helper, itself = {"evaluate", "by_two", "deep"}, {"one_up", "two_up", "names_of"}
+    by_a_helper = {"evaluate", "by_two", "deep", "name_at", "design", "Table.eval", "Table.query"}
+    itself = {"one_up", "two_up", "names_of", "_frames.Names.capture", "Late.build", "Later.build"}
     assert skipped == {f"peeking.{name}" for name in by_a_helper | itself}
     recorded = {record["tool_name"] for record in calls(seen)}
-    assert recorded == {"own_name", "own_frame", "told", "Model.run"}
+    assert recorded == {"own_name", "own_frame", "told", "Model.run", "Table.levels"}
 
 
 def test_a_constructor_that_looks_at_its_caller_is_left_alone(seen: Collector, peeking: ModuleType) -> None:
@@ -123,6 +197,20 @@ def test_a_constructor_that_looks_at_its_caller_is_left_alone(seen: Collector, p
     made.run(1)
     (told,) = instances(seen)
     assert told["config"] == {"name": "m"}
+
+
+@pytest.mark.parametrize("name", ["Late", "Later"])
+def test_a_constructor_is_left_alone_where_frames_are_counted_through_it(
+    seen: Collector, peeking: ModuleType, name: str
+) -> None:
+    """What a constructor sets off may look, from somewhere below, for the names of whoever makes the object:
+    it finds them where the class or its base has a method that looks as far up as it is told."""
+    price = 42
+    instrument(peeking)
+    made = getattr(peeking, name)("m")
+    assert made.run(1) == price + 1
+    (told,) = instances(seen)
+    assert told["config"]["name"] == "m"
 
 
 def test_a_method_that_a_method_of_its_class_calls_is_a_helper(seen: Collector, peeking: ModuleType) -> None:

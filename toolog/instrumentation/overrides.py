@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
-from toolog.instrumentation.kinds import all_subclasses, is_class, mro
+from toolog.instrumentation.kinds import all_subclasses, class_vars, is_class, mro
 from toolog.instrumentation.spots import Spot, spot_at
 
 _namesakes: dict[str, weakref.WeakSet[Spot]] = {}
@@ -35,9 +35,14 @@ def link_overrides(spots: Iterable[Spot]) -> None:
 def link_line(cls: type, attributes: Iterable[str]) -> None:
     """Link the methods in the MRO of one class: siblings meet only there. Every definition of a name
     overrides the ones behind it."""
-    line = mro(cls)
-    for attribute in attributes:
-        spots = [spot for base in line if (spot := spot_at(base, attribute)) is not None]
+    wanted = set(attributes)
+    lines: dict[str, list[Spot]] = {}
+    for base in mro(cls):
+        for attribute in wanted.intersection(class_vars(base)):  # of hundreds of names a class has few
+            spot = spot_at(base, attribute)
+            if spot is not None:
+                lines.setdefault(attribute, []).append(spot)
+    for spots in lines.values():
         for place, above in enumerate(spots):
             for below in spots[place + 1 :]:
                 _add_overriding(below, above)

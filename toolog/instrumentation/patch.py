@@ -14,10 +14,19 @@ from typing import Any
 from toolog.arguments import Arguments, read_signature
 from toolog.instances import factories_of
 from toolog.instrumentation.aliases import repair_aliases
-from toolog.instrumentation.callers import looks_at_caller
+from toolog.instrumentation.callers import looks_as_told, looks_at_caller
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
-from toolog.instrumentation.kinds import all_subclasses, class_vars, is_class, layers, module_of
+from toolog.instrumentation.kinds import (
+    all_subclasses,
+    class_vars,
+    is_class,
+    is_public,
+    kind_of,
+    layers,
+    members,
+    module_of,
+)
 from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import BoundToolWrapper, ToolWrapper, wrapper_in
@@ -105,6 +114,19 @@ def release(owner: object, spots: Iterable[Spot]) -> list[str]:
     return covered
 
 
+def _shows_us(constructor: Any, holder: type, package: str) -> bool:
+    """Whether frames are counted through a constructor, so that ours would be found.
+
+    Where a method of the class looks as many frames up as it is told, what tells it may be anything that the
+    constructor sets off: pydantic's models look for names where they are made, from a stand-in for what could
+    not be built before.
+    """
+    if looks_at_caller(constructor):
+        return True
+    kinds = (kind_of(raw) for name, _, raw in members(holder, package) if is_public(name))
+    return any(kind is not None and looks_as_told(kind.function) for kind in kinds)
+
+
 def grant_constructor(
     owner: object, holder: type, package: str, nested: bool, is_tool_class: Callable[[type], bool]
 ) -> Spot | None:
@@ -120,7 +142,7 @@ def grant_constructor(
     signature = read_signature(raw)
     if type(raw).__name__ not in ("function", "FunctionWrapper") or signature is None:
         return None
-    if looks_at_caller(raw):  # it would find us: its objects are then captured from their state
+    if _shows_us(raw, holder, package):  # its objects are then captured from their state
         return None
     if names.get("_is_protocol") is True and module_of(raw) != module_of(holder):
         return None  # typing's own, which it knows by identity, and replaces when the first object is made
