@@ -163,7 +163,8 @@ class RolloverEngine(Engine):
         younger than ``keep``, and what its clock says; None when the index is gone.
         """
         seconds = int(keep)
-        since = f"now-{seconds}s"
+        days, rest = divmod(seconds, 86_400)  # a server reads no number above 2,147,483,647 there
+        since = f"now-{days}d-{rest}s"
         young = {
             "filter": {"range": {"@timestamp": {"gte": since}}},
             # Gives its bound back as a number, and so the cluster's time; some versions count it wrongly.
