@@ -34,7 +34,7 @@ def answered(code: str, message: str = "", **facts: Any) -> str:
     """Return what is told of a server's refusal."""
     response = {"Error": {"Code": code, "Message": message, **facts}}
     response["ResponseMetadata"] = {"HTTPStatusCode": 400, "HTTPHeaders": {}}
-    return str(explain(ClientError(response, "PutObject"), "acme").error)  # type: ignore[arg-type]
+    return str(explain(ClientError(response, "PutObject"), "acme").error)
 
 
 def test_an_unknown_host() -> None:

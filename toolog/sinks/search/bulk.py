@@ -215,8 +215,13 @@ class Bulk:
         """Raise SinkDenied when a name is that of a plain index: no template of ours holds there."""
         for item in items:
             result = item.get("create", {}) if isinstance(item, dict) else {}
-            if result.get("_index") in fresh and result.get("status") in (200, 201, 409):
-                raise in_the_way(result["_index"], "an index", self._options)
+            where, error = result.get("_index"), result.get("error")
+            if result.get("status") == 409 and isinstance(error, dict):
+                where = error.get("index")  # where it is already
+            elif result.get("status") not in (200, 201):
+                continue
+            if where in fresh:
+                raise in_the_way(where, "an index", self._options)
         self._seen |= fresh
 
     # -- requests that were too large, or refused for one of their documents
