@@ -20,6 +20,8 @@ from toolog.levels import NAMES, parse_level
 from toolog.units import parse_duration
 
 _KEYS = ("sinks", "keep")
+LONGEST_KEEP = 36_500 * 86_400.0
+"""Seconds of a hundred years: beyond them not every server can count back, and nobody means a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,16 @@ class Policies:
             for sharing, levels in found.items()
         ]
 
+    def kept(self, policy: Policy, sink: str) -> list[float | None]:
+        """Return how many seconds a policy's records are kept in a sink that knows records by the names of
+        their levels, once for each name that they can have there (None: no end).
+        """
+        return [
+            None if any(one.keep is None for one in sharing) else max(one.keep or 0.0 for one in sharing)
+            for _, sharing in self._sharing(sink)
+            if policy in sharing
+        ]
+
     def uncovered(self, sink: str) -> list[str]:
         """Return the names of the levels of which no policy sends anything to one sink."""
         return [name for name, sharing in self._sharing(sink) if not sharing]
@@ -156,7 +168,19 @@ def _policy(name: str, number: int, table: object, sinks: Collection[str], where
             guess = nearest(str(sink), sinks)
             hint = f"did you mean {guess!r}?" if guess else f"known: {', '.join(sorted(sinks)) or 'none'}"
             raise ConfigError(f"unknown sink {sink!r} in {where}; {hint}")
-    keep = None if table.get("keep") is None else parse_duration(table["keep"], f"keep of {where}")
-    if keep is not None and keep < 1:
-        raise ConfigError(f"keep of {where} is at least one second")
+    keep = None if table.get("keep") is None else _keep(table["keep"], f"keep of {where}")
     return Policy(name, number, tuple(dict.fromkeys(wanted)), keep)
+
+
+def _keep(value: object, where: str) -> float:
+    """Return how many seconds records are kept. Raises ConfigError, which says how they are kept for ever."""
+    endless = "without an end leave it out"
+    try:
+        keep = parse_duration(value, where)
+    except ConfigError as error:
+        raise ConfigError(f"{error}; to keep records {endless}") from None
+    if keep < 1:
+        raise ConfigError(f"{where} is at least one second; to keep records {endless}")
+    if keep > LONGEST_KEEP:
+        raise ConfigError(f"{where} is at most 36,500 days, not {shown(value)}; to keep records {endless}")
+    return keep

@@ -39,3 +39,14 @@ def test_a_cluster_that_does_not_answer_is_told_with_its_name(tmp_path: Path) ->
     assert "'first'" in str(caught.value)
     assert "'second'" in str(caught.value)
     assert caught.value.tells
+
+
+def test_a_cluster_in_which_nothing_ends_is_not_asked(tmp_path: Path) -> None:
+    """Whoever only ships needs no right to look: without a keep nothing is looked at."""
+    sinks = {name: {"type": "opensearch", "hosts": [NOBODY]} for name in ("kept", "ending")}
+    table: dict[str, Any] = {"INFO": {"sinks": ["kept"]}, "ERROR": {"sinks": ["kept", "ending"]}}
+    assert purge_clusters(Options(tmp_path / "spool", sinks, Policies.from_config(table, sinks))) is None
+    table["ERROR"] = {"sinks": ["ending"], "keep": "7 days"}
+    with pytest.raises(SinkUnavailable) as caught:
+        purge_clusters(Options(tmp_path / "spool", sinks, Policies.from_config(table, sinks)))
+    assert "'kept'" not in str(caught.value)

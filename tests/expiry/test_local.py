@@ -251,3 +251,14 @@ def test_a_path_that_is_a_directory_is_trouble(tmp_path: Path) -> None:
         gone, _, trouble = purge(options)
         assert gone is None
         assert str(tmp_path) in trouble
+
+
+def test_a_policy_between_the_names_of_levels_is_planned_as_it_is_kept(tmp_path: Path) -> None:
+    """A store knows names of levels, so the longest keep of a name counts: the plan says that, and why."""
+    options = {"type": "sqlite", "path": str(tmp_path / "calls.db")}
+    plan = look(options, {"INFO": {"keep": "7 days"}, "25": {"keep": "1 day"}})
+    lives = {term.policy: (term.bounds.earliest, term.bounds.latest) for term in plan.terms}
+    assert lives == {"info": (7 * DAY, 8 * DAY), "25": (DAY, 8 * DAY)}
+    assert any("25 asks for 1 days" in note and "the longest keep counts" in note for note in plan.notes)
+    alike = look(options, {"INFO": {"keep": "7 days"}, "25": {"keep": "7 days"}})
+    assert not any("asks for" in note for note in alike.notes)

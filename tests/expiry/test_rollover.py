@@ -443,3 +443,16 @@ def test_a_clock_that_runs_somewhat_ahead_deletes_nothing_too_early(field: Field
     assert short(look(field.target(), DAY)) == [("stay", "000001")]
     assert purge(field.target(), DAY)[0] == 0
     assert field.records("info") == {"r1"}
+
+
+def test_a_keep_of_a_hundred_years(field: Field) -> None:
+    """The longest keep there is can be planned and purged: nothing goes, and the server can count so far."""
+    field.put("info", 300 * DAY)
+    field.roll("info")
+    field.put("info", 0)
+    target = field.target({"INFO": {"keep": "36500 days"}})
+    plan = look(target)
+    assert plan.trouble == ""
+    assert plan.drift == []
+    assert purge(target) == (0, [])
+    assert len(field.records("info")) == 2

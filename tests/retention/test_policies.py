@@ -121,3 +121,18 @@ def test_limits_by_the_names_of_levels(table: dict[Any, Any], limits: list[tuple
     for limit in found:
         merged.update(dict.fromkeys(limit.levels, limit.keep))
     assert merged == {level: keep for names, keep in limits for level in names.split()}
+
+
+@pytest.mark.parametrize("keep", ["for ever", 0, "0.5 s", "36501 days", 1e30])
+def test_an_impossible_keep_says_how_records_are_kept_for_ever(keep: Any) -> None:
+    """Nothing that no server can count back is taken, and the error names what to do instead."""
+    with pytest.raises(ConfigError, match=r"keep of INFO in retention.*without an end leave it out"):
+        Policies.from_config({"INFO": {"keep": keep}}, SINKS)
+
+
+def test_how_long_names_of_levels_are_kept() -> None:
+    """A policy between two names shares the lower one, where the longest keep counts."""
+    table = {"INFO": {"keep": 70}, "25": {"keep": 15}, "35": {"keep": 30}, "60": {}}
+    policies = Policies.from_config(table, ["store"])
+    kept = {policy.name: policies.kept(policy, "store") for policy in policies}
+    assert kept == {"info": [70.0], "25": [70.0, 30.0], "35": [30.0, 30.0, None], "60": [None]}

@@ -49,11 +49,18 @@ class StoreTarget:
         """Count what is old, and what of it is on hold."""
         plan = self.blank()
         for policy in self._policies.of_sink(self.name):
-            latest = policy.keep and policy.keep + DAY
+            kept = self._policies.kept(policy, self.name)
+            ends = [keep for keep in kept if keep is not None]
+            latest = max(ends) + DAY if len(ends) == len(kept) else None
             counted = "from the record's time, while a process ships there or purges run daily"
-            plan.terms.append(
-                Term(policy.name, policy.keep, str(self._path), Bounds(policy.keep, latest, counted))
-            )
+            bounds = Bounds(min(ends, default=None), latest, counted)
+            plan.terms.append(Term(policy.name, policy.keep, str(self._path), bounds))
+            if policy.keep is not None and any(keep != policy.keep for keep in kept):
+                plan.notes.append(
+                    f"{policy.name} asks for {_days(policy.keep)}, but a store knows records by the names of "
+                    "their levels, and another policy keeps those of the same name longer: the longest keep "
+                    "counts. A store of its own keeps them apart"
+                )
         if not self._path.exists():
             plan.notes.append(f"there is no store at {self._path} yet")
             return plan

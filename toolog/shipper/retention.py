@@ -25,7 +25,7 @@ def purge_clusters(options: Options) -> str | None:
             continue
         target = expiry.make_target(name, table, options.policies)
         plan = target.blank()
-        if plan.engine != "toolog":
+        if plan.engine != "toolog" or not _has_end(options, name):
             continue
         told: list[str] = []
         gone = expiry.enforce(target, plan, told.append, purge=True, now=time.time())
@@ -37,3 +37,8 @@ def purge_clusters(options: Options) -> str | None:
     if troubles:
         raise SinkUnavailable("; ".join(troubles), tells=True)
     return "; ".join(done) or None
+
+
+def _has_end(options: Options, sink: str) -> bool:
+    """Whether anything that goes to a sink is to be let go of: else its cluster need not let us look."""
+    return any(policy.keep is not None for policy in options.policies.of_sink(sink))

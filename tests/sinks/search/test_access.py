@@ -12,6 +12,7 @@ import pytest
 
 from tests import documents
 from tests.services.access import Access, User
+from tests.services.opensearch import OpenSearch
 from tests.services.search_proxy import SearchProxy
 from tests.sinks.contract import batch
 from tests.sinks.search.cluster import Cluster
@@ -95,6 +96,12 @@ def test_a_path_in_front(make_sink: MakeSink, search_proxy: SearchProxy, client:
     with pytest.raises(SinkUnavailable):
         sink.connect()
     assert search_proxy.deliveries[0].path.startswith("/behind/it")
+
+
+def test_a_wrong_path(make_sink: MakeSink, opensearch: OpenSearch) -> None:
+    """A path that a server takes for an index is what is asked about, not the index."""
+    with pytest.raises(SinkDenied, match=r"answered 404 when connecting.*is its path right\?"):
+        make_sink(hosts=[opensearch.url + "/es"]).connect()
 
 
 def test_a_wrong_password(make_sink: MakeSink, guarded: SearchProxy, streams: Cluster, client: str) -> None:

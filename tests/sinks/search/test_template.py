@@ -62,7 +62,7 @@ def test_left_alone_when_it_is_right(
     make_sink().connect()
     search_proxy.forget()
     make_sink().connect()
-    assert [one.method for one in search_proxy.deliveries] == ["GET", "GET", "POST", "GET"]
+    assert [one.method for one in search_proxy.deliveries] == ["GET", "GET", "POST", "GET", "GET"]
 
 
 def test_updated_when_it_is_older(make_sink: MakeSink, streams: Cluster) -> None:
@@ -144,17 +144,90 @@ def test_another_template_with_a_higher_priority(make_sink: MakeSink, streams: C
     sink.connect()
 
 
-def test_a_plain_index_in_the_way(make_sink: MakeSink, streams: Cluster) -> None:
-    """An index that has a stream's name is noticed; after it is gone, everything is stored in a stream."""
-    name = f"toolog-info-{streams.namespace}"  # there before the template
-    assert streams.ask("PUT", f"/{name}")[0] == 200
+def opened(streams: Cluster) -> dict[str, Any]:
+    """Let our template take any new field; return it as it was."""
+    before = template(streams)
+    mappings = {**before["template"]["mappings"], "dynamic": True}
+    body = {**before, "template": {**before["template"], "mappings": mappings}}
+    assert streams.ask("PUT", f"/_index_template/toolog-{streams.namespace}", body)[0] == 200
+    return before
+
+
+def test_a_mapping_that_somebody_opened(make_sink: MakeSink, streams: Cluster) -> None:
+    """It is closed again at the next connect, and a stream that was made by it is rolled over once."""
     sink = make_sink()
     sink.connect()
-    with pytest.raises(SinkDenied, match="is an index, not a data stream"):
-        sink.write(batch([documents.call(1)]))
-    assert streams.ask("DELETE", f"/{name}")[0] == 200
+    before = opened(streams)
+    assert streams.ask("PUT", f"/_data_stream/toolog-info-{streams.namespace}")[0] == 200
+    for number in range(1, 4):
+        again = make_sink()
+        again.connect()
+        assert again.write(batch([documents.call(number)])) is None
+    assert template(streams) == before
+    mappings = streams.mapping()
+    assert len(mappings) == 2
+    assert [one for one in mappings.values() if one["dynamic"] == "false"] == [mappings[max(mappings)]]
+
+
+def test_a_template_of_others_for_one_stream(make_sink: MakeSink, streams: Cluster) -> None:
+    """Where it makes the stream's indices nothing is rolled over in vain, and it is named; when it is gone
+    the stream is rolled over.
+    """
+    sink, name = make_sink(), f"toolog-info-{streams.namespace}"
+    theirs = f"/_index_template/theirs-{streams.namespace}"
+    sink.connect()
+    body = {"index_patterns": [name], "priority": 900, "data_stream": {}}
+    assert streams.ask("PUT", theirs, body)[0] == 200
+    assert streams.ask("PUT", f"/_data_stream/{name}")[0] == 200
+    for _ in range(3):
+        with pytest.raises(SinkDenied, match=f"{name} has another mapping.*theirs-{streams.namespace}"):
+            make_sink().connect()
+    assert len(streams.mapping()) == 1
+    assert streams.ask("PUT", theirs, {**body, "index_patterns": [f"{name}x"]})[0] == 200
+    try:
+        make_sink().connect()
+        assert len(streams.mapping()) == 2
+    finally:
+        streams.ask("DELETE", f"/_data_stream/{name}")
+        streams.ask("DELETE", theirs)
+
+
+@pytest.mark.parametrize("is_alias", [False, True])
+def test_something_else_in_the_way(make_sink: MakeSink, streams: Cluster, is_alias: bool) -> None:
+    """An index or alias that has a stream's name gets no record, however often they are sent; when it is gone
+    all are stored in a stream.
+    """
+    name = f"toolog-info-{streams.namespace}"  # there before the template
+    there = f"plain-{streams.namespace}" if is_alias else name
+    body = {"aliases": {name: {}}} if is_alias else {}
+    assert streams.ask("PUT", f"/{there}", body)[0] == 200
+    sink = make_sink()
+    for _ in range(3):
+        sink.connect()
+        with pytest.raises(SinkDenied, match=f"is an {'alias' if is_alias else 'index'}, not a data stream"):
+            sink.write(batch([documents.call(1)]))
+    assert streams.ask("POST", f"/{there}/_refresh")[0] == 200
+    assert streams.ask("GET", f"/{there}/_count")[1]["count"] == 0
+    assert streams.ask("DELETE", f"/{there}")[0] == 200
     assert sink.write(batch([documents.call(1)])) is None
     assert streams.ids() == [documents.call(1)["record_id"]]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_index_that_comes_in_the_way_later(make_sink: MakeSink, streams: Cluster, is_there: bool) -> None:
+    """One that is made after the sink connected is known by its answer, also by that to a repetition, which
+    says that the record is there already.
+    """
+    name, call = f"toolog-info-{streams.namespace}", documents.call(1)
+    sink = make_sink()
+    sink.connect()
+    assert streams.ask("DELETE", f"/_index_template/toolog-{streams.namespace}")[0] == 200
+    assert streams.ask("PUT", f"/{name}")[0] == 200
+    if is_there:
+        assert streams.ask("PUT", f"/{name}/_create/{call['record_id']}", {"a": 1})[0] == 201
+    with pytest.raises(SinkDenied, match="is an index, not a data stream"):
+        sink.write(batch([call]))
+    assert streams.ask("DELETE", f"/{name}")[0] == 200
 
 
 def test_any_number_of_arguments_adds_no_field(make_sink: MakeSink, streams: Cluster) -> None:

@@ -25,6 +25,10 @@ HOLD = "tags.hold"
 """The field that says that a record is on hold."""
 _FLAT = ("flattened", "flat_object")
 _BLOCK = "index.blocks.write"
+_FARTHEST = 50 * 365 * 86_400
+"""So many seconds a cluster is asked to count back at most: it knows no time before 1970, and no number of
+seconds above 2,147,483,647.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,7 @@ class RolloverEngine(Engine):
         """Return how many records an index has, the newest one's time, how many the cluster itself finds
         younger than ``keep``, and what its clock says; None when the index is gone.
         """
-        seconds = int(keep)
+        seconds = min(int(keep), _FARTHEST)
         since = f"now-{seconds}s"
         young = {
             "filter": {"range": {"@timestamp": {"gte": since}}},

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.errors import NotInstalled, SinkDenied
+from toolog.sinks.causes import check_ca_certs
 from toolog.sinks.extras import load
 from toolog.sinks.s3.options import ACCESS_KEYS, Access, access
 
@@ -48,6 +49,8 @@ def connect_s3(options: Access | Mapping[str, Any], where: str = "the s3 sink", 
         None if secret is None else secret.read()
         for secret in (options.access_key_id, options.secret_access_key, options.session_token)
     ]
+    if options.ca_certs is not None:
+        check_ca_certs(options.ca_certs, options.place)
     config = config_class(
         connect_timeout=min(options.timeout, CONNECT_TIMEOUT),
         read_timeout=options.timeout,

@@ -4,10 +4,12 @@ as 400, a wrong clock and a missing right both as 403).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from toolog.errors import SinkDenied, SinkUnavailable
+from toolog.sinks.causes import is_no_tls, is_unknown_host, names_and_text, why_untrusted
 
 EXISTS = frozenset({"PreconditionFailed", "412"})
 """An object stands under the key already."""
@@ -38,6 +40,8 @@ ONE_OBJECT = {
 }
 """Codes that tell of the object that was asked for, and of no other -> what."""
 
+_REGION = "the bucket is in another region: set region"
+
 ADVICE = {
     "AllAccessDisabled": "all access to it is disabled; ask its owner",
     "AccountProblem": "the account has a problem that only its owner can solve",
@@ -46,9 +50,9 @@ ADVICE = {
     "InvalidToken": "check session_token",
     "NoSuchBucket": "create the bucket, or correct bucket, region or endpoint_url",
     "InvalidBucketName": "correct bucket",
-    "PermanentRedirect": "the bucket is in another region: set region",
-    "AuthorizationHeaderMalformed": "the bucket is in another region: set region",
-    "IllegalLocationConstraintException": "the bucket is in another region: set region",
+    "PermanentRedirect": _REGION,
+    "AuthorizationHeaderMalformed": _REGION,
+    "IllegalLocationConstraintException": _REGION,
     "InvalidStorageClass": "correct storage_class",
     "InvalidTag": "correct tags",
     "NotImplemented": "this server cannot do what was asked (conditional writes, or an option of the sink)",
@@ -120,12 +124,26 @@ def explain(error: Exception, place: str, rights: str = WRITING) -> Fault:
         return Fault(SinkDenied(f"no credentials for {place}: log in again with `aws sso login`"), stale=True)
     if kind in ("CredentialRetrievalError", "MetadataRetrievalError"):
         return Fault(_passing(f"no credentials for {place} now: {kind}"), stale=True)
+    names, text = names_and_text(error)
     if kind == "SSLError":
-        advice = "check endpoint_url, and ca_certs for a private authority"
-        return Fault(SinkDenied(f"{place} shows no certificate that is trusted here: {advice}"), stale=True)
+        return Fault(_untrusted(text, place), stale=True)
     if kind == "ParamValidationError":
         return Fault(SinkDenied(f"{place}: the client refuses the request; check the sink's options"))
+    if is_unknown_host(names, text):
+        unknown = "the name server does not know its host; check endpoint_url, region and bucket"
+        return Fault(_passing(f"{place} cannot be reached: {unknown}"))
     return Fault(_passing(f"{place} cannot be reached: {_words(kind)}"))
+
+
+def _untrusted(text: str, place: str) -> SinkUnavailable:
+    if is_no_tls(text):
+        return SinkDenied(f"{place} does not speak TLS; write http:// in endpoint_url, or another port")
+    if why := why_untrusted(text):
+        return SinkDenied(
+            f"{place} shows no certificate that is trusted here ({why}): check endpoint_url, and ca_certs "
+            "for a private authority"
+        )
+    return _passing(f"{place} cannot be reached: TLS failed")
 
 
 def _from_answer(code: str, response: Any, place: str, rights: str) -> Fault:
@@ -136,14 +154,29 @@ def _from_answer(code: str, response: Any, place: str, rights: str) -> Fault:
         advice = f"give these credentials the rights {rights} on it"
         return Fault(SinkDenied(f"{place} answered {code}: {advice}"), stale=True, code=code)
     if code in ADVICE:
-        return Fault(SinkDenied(f"{place} answered {code}: {ADVICE[code]}"), stale=True, code=code)
+        advice = ADVICE[code] + (_region(response) if ADVICE[code] == _REGION else "")
+        return Fault(SinkDenied(f"{place} answered {code}: {advice}"), stale=True, code=code)
     if code in PASSING or status >= 500 or status in (408, 409, 429) or status < 400:
         return Fault(_passing(f"{place} answered {code} ({status}): tried again"), code=code)
     return Fault(
-        SinkDenied(f"{place} answered {code} ({status}): check the options of the sink"),
+        SinkDenied(f"{place} answered {code} ({status}{_sentence(response)}): check the options of the sink"),
         stale=True,
         code=code,
     )
+
+
+def _region(response: Any) -> str:
+    """Return which region a server names as the right one, in words; "" when it names none."""
+    headers = response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    found = headers.get("x-amz-bucket-region") or response.get("Error", {}).get("Region")
+    return f" to {found}" if isinstance(found, str) and re.fullmatch(r"[a-z0-9-]{1,40}", found) else ""
+
+
+def _sentence(response: Any) -> str:
+    """Return what a server says of a refusal, up to where it begins to quote; with a comma before it."""
+    text = str(response.get("Error", {}).get("Message") or "")
+    said = re.split("['\"`<]", " ".join(text.split()), maxsplit=1)[0][:200].strip(" .:")
+    return f", {said}" if said and said.isprintable() else ""
 
 
 def _passing(text: str) -> SinkUnavailable:

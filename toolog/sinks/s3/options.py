@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -91,6 +92,13 @@ def access(options: Mapping[str, Any], where: str) -> Access:
         raise ConfigError(f"{where}: session_token belongs to an access_key_id and a secret_access_key")
     if "profile" in given and "access_key_id" in given:
         raise ConfigError(f"{where}: either a profile or keys, not both")
+    if "ca_certs" in given:
+        given["ca_certs"] = os.path.expanduser(given["ca_certs"])
+        if given.get("endpoint_url", "").startswith("http://"):
+            raise ConfigError(
+                f"endpoint_url of {where} is not https, so there is no certificate to check; write https:// "
+                "or leave ca_certs out"
+            )
     if "timeout" in given:
         given["timeout"] = parse_duration(given["timeout"], f"timeout of {where}")
         if given["timeout"] <= 0:

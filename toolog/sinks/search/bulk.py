@@ -7,19 +7,19 @@ that is refused as a whole is sent in halves. Whose fault a refusal is, is not d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from toolog.errors import SerializationError, SinkDenied, SinkUnavailable
+from toolog.errors import SerializationError, SinkUnavailable
 from toolog.sinks.base import SinkRecord
 from toolog.sinks.search.document import LIGHTER, lighten
 from toolog.sinks.search.options import SearchOptions
 from toolog.sinks.search.outcome import Cause, Failure, Outcome, Refusal
 from toolog.sinks.search.pace import Pace
 from toolog.sinks.search.refusals import NO_REASON, is_state, reason_of, refusal, type_of, unquoted
-from toolog.sinks.search.streams import make_stream
+from toolog.sinks.search.streams import in_the_way, make_stream
 from toolog.sinks.search.suspects import ALIKE
 from toolog.sinks.search.wire import NDJSON, NoAnswer, Reply, Wire
 
@@ -48,7 +48,8 @@ class Line:
 
 class Bulk:
     """Sends lines. ``params`` are further parameters of each request. Unless it is ``sure`` that the index
-    template is in effect, each data stream is made before its first record.
+    template is in effect, each data stream is made before its first record. ``occupied`` are names of
+    streams under which something else stands, and what: nothing is sent there.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class Bulk:
         params: dict[str, str] | None = None,
         *,
         sure: bool = True,
+        occupied: Mapping[str, str] | None = None,
     ) -> None:
         self._sure = sure
+        self._occupied = dict(occupied or {})
         self._wire = wire
         self._options = options
         self._pace = pace
@@ -105,6 +108,8 @@ class Bulk:
         body = self._body(part)
         fresh = {line.stream for line in part} - self._seen
         params = self._params
+        for stream in sorted(fresh & self._occupied.keys()):
+            raise in_the_way(stream, self._occupied[stream], self._options)
         if not self._sure:
             for stream in sorted(fresh):
                 make_stream(self._wire, stream, self._options)
@@ -210,11 +215,13 @@ class Bulk:
         """Raise SinkDenied when a name is that of a plain index: no template of ours holds there."""
         for item in items:
             result = item.get("create", {}) if isinstance(item, dict) else {}
-            if result.get("_index") in fresh and result.get("status") in (200, 201):
-                raise SinkDenied(
-                    f"{self._options.where}: {result['_index']} is an index, not a data stream; it was there "
-                    "before the index template: move or delete it"
-                )
+            where, error = result.get("_index"), result.get("error")
+            if result.get("status") == 409 and isinstance(error, dict):
+                where = error.get("index")  # where it is already
+            elif result.get("status") not in (200, 201):
+                continue
+            if where in fresh:
+                raise in_the_way(where, "an index", self._options)
         self._seen |= fresh
 
     # -- requests that were too large, or refused for one of their documents

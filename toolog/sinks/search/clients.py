@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolog.errors import ConfigError, SinkDenied
+from toolog.errors import ConfigError
+from toolog.sinks.causes import check_ca_certs
 from toolog.sinks.extras import load, require
 from toolog.sinks.search.codecs import elasticsearch_serializers, opensearch_serializer
 from toolog.sinks.search.options import Dialect, SearchOptions
@@ -125,15 +126,7 @@ def _tls(options: SearchOptions) -> dict[str, Any]:
     given: dict[str, Any] = {"verify_certs": options.verify_certs, "ssl_show_warn": True}
     _say_nothing_of_unchecked(options)
     if options.ca_certs is not None:
-        import ssl  # 15 ms, and only with the clients, which need it anyway
-
-        try:
-            ssl.create_default_context(cafile=options.ca_certs)
-        except OSError as error:  # ssl.SSLError is one
-            reason = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror
-            raise SinkDenied(
-                f"{options.where}: ca_certs {options.ca_certs} cannot be used: {reason}"
-            ) from None
+        check_ca_certs(options.ca_certs, options.where)
         given["ca_certs"] = options.ca_certs
     if options.ssl_assert_fingerprint is not None:
         given["ssl_assert_fingerprint"] = options.ssl_assert_fingerprint

@@ -10,9 +10,8 @@ from toolog.counters import contain
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.search.names import PREFIX, stream_pattern, template_name
 from toolog.sinks.search.options import Dialect, SearchOptions
-from toolog.sinks.search.refusals import reason_of, refusal
-from toolog.sinks.search.streams import FLAT_TYPES
-from toolog.sinks.search.template import make_template, merge_template
+from toolog.sinks.search.refusals import CONNECTING, reason_of, refusal
+from toolog.sinks.search.template import is_ours, make_template, merge_template
 from toolog.sinks.search.wire import Wire
 
 _NO_RIGHT = (401, 403)
@@ -34,7 +33,7 @@ def look_at(wire: Wire, options: SearchOptions) -> Server:
     if reply.status == 403 and reply.body:  # one may write without `monitor`
         return Server(options.dialect, (0, 0))
     if reply.status != 200:
-        raise refusal(reply, "connecting", options)
+        raise refusal(reply, CONNECTING, options)
     version = reply.body.get("version")
     if not isinstance(version, dict):
         raise SinkDenied(f"{options.where}: {', '.join(options.hosts)} does not answer like a search server")
@@ -64,17 +63,18 @@ def install_template(wire: Wire, server: Server, options: SearchOptions) -> bool
     reply = wire.request("GET", f"/_index_template/{name}")
     if reply.status in _NO_RIGHT:
         _tell_no_right(options, reply.body, "look at")
-        return _is_in_effect(wire, options, name)
+        return _is_in_effect(wire, options, name, there=False)
     if reply.status not in (200, 404):
         raise refusal(reply, f"looking at the index template {name}", options)
-    wanted = merge_template(_present(reply.body), make_template(server.kind, options.namespace))
+    there = _present(reply.body)
+    wanted = merge_template(there, make_template(server.kind, options.namespace))
     if wanted is not None:
         written = wire.request("PUT", f"/_index_template/{name}", body=wanted)
         if written.status in _NO_RIGHT:
             _tell_no_right(options, written.body, "install")
         elif written.status != 200:
             raise refusal(written, f"installing the index template {name}", options)
-    return _is_in_effect(wire, options, name)
+    return _is_in_effect(wire, options, name, there=there is not None)
 
 
 def _present(body: dict[str, Any]) -> dict[str, Any] | None:
@@ -85,17 +85,20 @@ def _present(body: dict[str, Any]) -> dict[str, Any] | None:
     return template if isinstance(template, dict) else None
 
 
-def _is_in_effect(wire: Wire, options: SearchOptions, name: str) -> bool:
-    """Return whether a new data stream is known to get our mapping; raise SinkDenied when it would not."""
+def _is_in_effect(wire: Wire, options: SearchOptions, name: str, *, there: bool) -> bool:
+    """Return whether a new data stream is known to get our mapping; raise SinkDenied when it would not.
+    ``there``: the template stands on the server.
+    """
     reply = wire.request("POST", f"/_index_template/_simulate_index/{PREFIX}-_check-{options.namespace}")
     if reply.status != 200:  # no right to ask; or a server that cannot be asked
         return False
-    mapping = _at(reply.body, "template", "mappings", "properties", "input", "type")
-    if mapping in FLAT_TYPES:
+    if is_ours(reply.body.get("template")):
         return True
     others = [one.get("name") for one in reply.body.get("overlapping") or () if isinstance(one, dict)]
     if name in others:
         why = "another one with a higher priority covers its data streams"
+    elif there:
+        why = "somebody changed it, or a newer toolog wrote it"
     else:
         why = "it is not there"
     pattern = stream_pattern(options.namespace)
@@ -103,12 +106,6 @@ def _is_in_effect(wire: Wire, options: SearchOptions, name: str) -> bool:
         f"{options.where}: the index template {name} is not in effect for {pattern}: {why}; "
         "without it every argument of a tool would become a field"
     )
-
-
-def _at(value: Any, *path: str) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _tell_no_right(options: SearchOptions, body: dict[str, Any], doing: str) -> None:

@@ -37,6 +37,8 @@ _STATE_TEXTS = (
 """Parts of reasons that are so, too; their type says nothing."""
 
 NO_REASON = "no reason given"
+CONNECTING = "connecting"
+"""What is said to have been asked when a server is looked at for the first time."""
 
 
 def refusal(reply: Reply, doing: str, options: SearchOptions) -> SinkUnavailable:
@@ -62,10 +64,10 @@ def refusal(reply: Reply, doing: str, options: SearchOptions) -> SinkUnavailable
         )
     if status in RETRIED or status > 504:
         return SinkUnavailable(f"{where}: {hosts} cannot take it now ({status}) when {doing}", tells=True)
-    if "index_not_found" in reason:
-        hint = "make the data stream, or let the cluster make it (action.auto_create_index)"
-    elif reason == NO_REASON:
+    if reason == NO_REASON or doing == CONNECTING:
         hint = "is it a search server, and is its path right?"
+    elif "index_not_found" in reason:
+        hint = "make the data stream, or let the cluster make it (action.auto_create_index)"
     elif "explicit index in bulk" in reason:
         hint = "set rest.action.multi.allow_explicit_index to true in the cluster"
     else:

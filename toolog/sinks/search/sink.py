@@ -24,7 +24,7 @@ from toolog.sinks.search.options import TIMEOUT, SearchOptions, check_dialect
 from toolog.sinks.search.outcome import Outcome
 from toolog.sinks.search.pace import Pace
 from toolog.sinks.search.short import encode_short
-from toolog.sinks.search.streams import check_streams
+from toolog.sinks.search.streams import check_streams, find_occupied
 from toolog.sinks.search.suspects import Suspects, vitals_of
 from toolog.sinks.search.wire import Wire
 from toolog.sinks.short import ShortRecord
@@ -154,11 +154,13 @@ class ElasticsearchSink:
             known = install_template(self._wire, server, self.options)
             # Each try would roll them over once more, where nobody knows which template makes the new index.
             check_streams(self._wire, self.options, self._streams, roll=known)
+            occupied = find_occupied(self._wire, self.options, self._streams)
         except SinkDenied:
             self._part()  # secrets are read again
             raise
         # After any other failure the client stays, because it knows by now which hosts are down.
-        self._bulk = Bulk(self._wire, self.options, self.pace, _bulk_params(server), sure=known)
+        params = _bulk_params(server)
+        self._bulk = Bulk(self._wire, self.options, self.pace, params, sure=known, occupied=occupied)
 
     def _find_server(self, wire: Wire) -> Server:
         """Return what the server says it is; where more hosts hang than one request is sent to, the next one

@@ -15,10 +15,9 @@ from toolog.errors import SinkDenied
 from toolog.sinks.search.names import template_name
 from toolog.sinks.search.options import SearchOptions
 from toolog.sinks.search.refusals import RETRIED, reason_of, refusal
+from toolog.sinks.search.template import is_ours
 from toolog.sinks.search.wire import Reply, Wire
 
-FLAT_TYPES = ("flattened", "flat_object")
-"""What the field ``input`` is in our mapping."""
 _SHAPE = "*.mappings.dynamic,*.mappings.properties.input.type"
 _NO_RIGHT = (401, 403)
 
@@ -30,14 +29,21 @@ def check_streams(wire: Wire, options: SearchOptions, pattern: str, *, roll: boo
     (or shall not: ``roll``), or has another mapping even then, and SinkUnavailable when the server cannot
     answer now.
     """
+    ours = template_name(options.namespace)
     odd = _odd_streams(wire, options, pattern)
-    for stream in odd if roll else ():
+    for stream, template in odd.items() if roll else ():
+        if template not in (None, ours, stream):  # each try would add an index like the last one
+            raise SinkDenied(
+                f"{options.where}: the data stream {stream} has another mapping, because the index template "
+                f"{template} makes its indices, not {ours}: let that one cover it no more, then toolog rolls "
+                "it over"
+            )
         reply = wire.request("POST", f"/{stream}/_rollover")
         if reply.status in _NO_RIGHT:
             raise SinkDenied(
                 f"{options.where}: the data stream {stream} has another mapping than the index template "
-                f"{template_name(options.namespace)}, and there is no right to roll it over: give `manage` "
-                f"on it, or send POST /{stream}/_rollover once"
+                f"{ours}, and there is no right to roll it over: give `manage` on it, or send POST "
+                f"/{stream}/_rollover once"
             )
         if reply.status != 200:
             raise refusal(reply, f"rolling over {stream}, which has another mapping", options)
@@ -46,10 +52,10 @@ def check_streams(wire: Wire, options: SearchOptions, pattern: str, *, roll: boo
             f"{options.where}: the data stream {stream} had another mapping than ours, and was rolled over; "
             "what it holds stays",
         )
-    if odd and (left := _odd_streams(wire, options, pattern)):
+    if odd and (left := list(_odd_streams(wire, options, pattern))):
         raise SinkDenied(
-            f"{options.where}: the data stream {left[0]} has another mapping than the index template "
-            f"{template_name(options.namespace)}; roll it over, and see that no other template makes it"
+            f"{options.where}: the data stream {left[0]} has another mapping than the index template {ours}; "
+            "roll it over, and see that no other template makes it"
         )
 
 
@@ -69,23 +75,52 @@ def make_stream(wire: Wire, stream: str, options: SearchOptions) -> None:
     check_streams(wire, options, stream, roll=False)
 
 
-def _odd_streams(wire: Wire, options: SearchOptions, pattern: str) -> list[str]:
-    """Return the names of the streams whose newest index has another mapping than ours."""
+def find_occupied(wire: Wire, options: SearchOptions, pattern: str) -> dict[str, str]:
+    """Return which names, of those that ``pattern`` stands for, are no data streams, and what each is: "an
+    index", "an alias". What is written to one of them would go where our mapping does not hold.
+
+    Empty without the right to look. Raises SinkUnavailable when the server cannot answer now.
+    """
+    found = _ask(wire, f"/_resolve/index/{pattern}", options)
+    return {
+        str(one["name"]): what
+        for kind, what in (("indices", "an index"), ("aliases", "an alias"))
+        for one in found.get(kind) or ()
+        if isinstance(one, Mapping) and "name" in one and "data_stream" not in one
+    }
+
+
+def in_the_way(stream: str, what: str, options: SearchOptions) -> SinkDenied:
+    """Return the error for a stream whose name is ``what`` already."""
+    return SinkDenied(
+        f"{options.where}: {stream} is {what}, not a data stream; it was there before the index template: "
+        "move or delete it"
+    )
+
+
+def _odd_streams(wire: Wire, options: SearchOptions, pattern: str) -> dict[str, str | None]:
+    """Return the streams whose newest index has another mapping than ours, and which index template makes
+    their indices (None: the server does not say).
+    """
     streams = _ask(wire, f"/_data_stream/{pattern}", options).get("data_streams")
     newest: dict[str, str] = {}
+    templates: dict[str, str | None] = {}
     for one in streams if isinstance(streams, list) else ():
         indices = one.get("indices")
         if isinstance(indices, list) and indices and isinstance(indices[-1], Mapping):
             newest[str(one.get("name"))] = str(indices[-1].get("index_name"))
+            templates[str(one.get("name"))] = one.get("template")
     if not newest:
-        return []
+        return {}
     # An index without any of what is asked for is left out of the answer; where nothing is answered, as
     # without the right to look, nothing is known.
     reply = wire.request("GET", f"/{pattern}/_mapping", params={"filter_path": _SHAPE})
     _refuse_later(reply, pattern, options)
     if reply.status != 200:
-        return []
-    return [stream for stream, index in newest.items() if not _is_ours(reply.body.get(index))]
+        return {}
+    return {
+        stream: templates[stream] for stream, index in newest.items() if not is_ours(reply.body.get(index))
+    }
 
 
 def _ask(wire: Wire, path: str, options: SearchOptions) -> dict[str, Any]:
@@ -97,13 +132,3 @@ def _ask(wire: Wire, path: str, options: SearchOptions) -> dict[str, Any]:
 def _refuse_later(reply: Reply, what: str, options: SearchOptions) -> None:
     if reply.status in RETRIED:
         raise refusal(reply, f"looking at {what}", options)
-
-
-def _is_ours(entry: Any) -> bool:
-    mapping = entry.get("mappings") if isinstance(entry, Mapping) else None
-    if not isinstance(mapping, Mapping):
-        return False
-    fields = mapping.get("properties")
-    field = fields.get("input") if isinstance(fields, Mapping) else None
-    flat = isinstance(field, Mapping) and field.get("type") in FLAT_TYPES
-    return flat and mapping.get("dynamic") in (False, "false")

@@ -49,6 +49,7 @@ _FLAT_TYPES: dict[str, dict[str, Any]] = {
     "elasticsearch": {"type": "flattened", "ignore_above": 8191, "depth_limit": 250},
     "opensearch": {"type": "flat_object"},
 }
+_FLAT_NAMES = tuple(one["type"] for one in _FLAT_TYPES.values())
 
 
 def make_template(server: str, namespace: str) -> dict[str, Any]:
@@ -96,17 +97,33 @@ def _put(properties: dict[str, Any], path: list[str], field: dict[str, Any]) -> 
     properties[path[-1]] = field
 
 
+def is_ours(entry: Any) -> bool:
+    """Whether the ``mappings`` of an index or a template are as ours where it matters: no argument becomes a
+    field.
+    """
+    mapping = entry.get("mappings") if isinstance(entry, Mapping) else None
+    if not isinstance(mapping, Mapping):
+        return False
+    fields = mapping.get("properties")
+    field = fields.get("input") if isinstance(fields, Mapping) else None
+    flat = isinstance(field, Mapping) and field.get("type") in _FLAT_NAMES
+    return flat and mapping.get("dynamic") in (False, "false")
+
+
 def merge_template(present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what to write over the template that is present (None: none is), or None when it may stay.
 
     Ours is the pattern, the data stream, the mapping and ``_meta``; everything else stays as somebody put it.
+    A mapping that somebody opened to new fields is replaced, and so is another pattern: a template in use
+    cannot be deleted.
     """
     if present is None:
         return dict(wanted)
     meta = present.get("_meta") or {}
     mark = meta.get("toolog") if isinstance(meta, Mapping) else None
     if isinstance(mark, Mapping):
-        if mark == wanted["_meta"]["toolog"]:
+        covered = set(wanted["index_patterns"]) <= set(present.get("index_patterns") or ())
+        if mark == wanted["_meta"]["toolog"] and covered and is_ours(present.get("template")):
             return None
         version = mark.get("version")
         if isinstance(version, int) and version > wanted["_meta"]["toolog"]["version"]:

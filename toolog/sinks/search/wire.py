@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.base import Pulse
+from toolog.sinks.causes import causes, is_no_tls, is_unknown_host, names_and_text, why_untrusted
 from toolog.sinks.search.clients import most_tries
 from toolog.sinks.search.options import SearchOptions
 
@@ -76,7 +77,7 @@ class Wire:
                 # here, so that all others stay what the application wants them to be.
                 warnings.filterwarnings("ignore", category=type(warning), module=_HERE)
             except Exception as error:
-                for cause in _causes(error):  # their tracebacks lead to all that is being sent
+                for cause in causes(error):  # their tracebacks lead to all that is being sent
                     cause.__traceback__ = None
                 return self._reply_in(error)
             else:
@@ -110,13 +111,10 @@ class Wire:
 
     def _no_answer(self, error: Exception) -> SinkUnavailable:
         where, hosts = self._options.where, self._hosts
-        causes = list(_causes(error))
-        names = {type(cause).__name__ for cause in causes}
-        names |= {base.__name__ for cause in causes for base in type(cause).__mro__}
-        text = " ".join(str(cause) for cause in causes)
+        names, text = names_and_text(error)
         if names & {"TlsError", "SSLError"}:
             return self._untrusted(text)
-        if names & {"gaierror", "NameResolutionError"} or "Failed to resolve" in text:
+        if is_unknown_host(names, text):
             return SinkUnavailable(
                 f"{where}: the host name in {hosts} is not known to the name server; check hosts", tells=True
             )
@@ -136,18 +134,14 @@ class Wire:
 
     def _untrusted(self, text: str) -> SinkUnavailable:
         where, hosts = self._options.where, self._hosts
-        lower = text.lower()
-        if "fingerprint" in lower:
+        if "fingerprint" in text.lower():
             return SinkDenied(
                 f"{where}: the certificate of {hosts} has another fingerprint than ssl_assert_fingerprint; "
                 "if it was renewed, put the new one there"
             )
-        if "wrong_version_number" in lower or "wrong version number" in lower or "record layer" in lower:
+        if is_no_tls(text):
             return SinkDenied(f"{where}: {hosts} does not speak TLS; write http:// or another port")
-        if "certificate" in lower or "hostname" in lower:
-            why = "for another host name" if "hostname mismatch" in lower else "from an unknown authority"
-            if "expired" in lower:
-                why = "expired"
+        if why := why_untrusted(text):
             return SinkDenied(
                 f"{where}: the certificate of {hosts} is not trusted ({why}); give its authority's "
                 "certificate as ca_certs, or its SHA-256 fingerprint as ssl_assert_fingerprint"
@@ -168,17 +162,3 @@ def _status_of(error: Exception) -> tuple[int | None, Any]:
     if len(arguments) >= 3 and isinstance(arguments[0], int):
         return arguments[0], arguments[2]
     return None, None
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and all those behind it, wherever its makers keep them; each once."""
-    seen: set[int] = set()
-    queue: list[Any] = [error]
-    while queue:
-        found = queue.pop(0)
-        if not isinstance(found, BaseException) or id(found) in seen:
-            continue
-        seen.add(id(found))
-        yield found
-        queue += [found.__cause__, found.__context__, getattr(found, "reason", None)]
-        queue += [*found.args, *(getattr(found, "errors", None) or ())]
