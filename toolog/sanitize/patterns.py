@@ -71,7 +71,8 @@ def _left(letters: str) -> str:
     """Allow what can stand before a string: the start, another character, an escape, or a MessagePack
     length."""
     return (
-        rf"(?:^|[^{letters}]|\\[nrtbf]|%(?:25)*[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
+        rf"(?:^|[^{letters}]|\\[nrtbf]|%(?:25)*[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|\\x[0-9a-fA-F]{{2}}"
+        rf"|[0-9;\[]m|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
         rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
     )
 

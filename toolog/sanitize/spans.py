@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 
 from toolog.sanitize import scans
+from toolog.sanitize.escapes import blank_escapes
 from toolog.sanitize.fold import fold, fold_both
 from toolog.sanitize.policy import Policy
 from toolog.sanitize.rules import FINDERS, NUMBER_FINDERS, Span, number_runs
@@ -79,10 +80,12 @@ def _near(policy: Policy, folded: str, numbers: str, seen: set[str]) -> Iterator
     """Yield the searches whose finds depend on their surroundings only."""
     if "named" in seen:
         yield from policy.named.finders(folded, MOST)
+    plain = blank_escapes(folded)
     for name, finder in FINDERS.items():
         if name in seen and name not in _DISTANT:
-            yield finder(folded)
+            yield finder(plain)
     if not seen.isdisjoint(NUMBER_FINDERS):
+        numbers = blank_escapes(numbers)
         runs = number_runs(numbers)
         for name, number_finder in NUMBER_FINDERS.items():
             if name in seen:
@@ -147,6 +150,10 @@ def _merge(text: str, spans: list[Span]) -> list[Span]:
             place += 1
         if place < len(masks) and masks[place][0] <= start and end <= masks[place][1]:
             continue
+        if place < len(masks) and masks[place][0] < start:  # what was read out of a mask ends with it
+            start = masks[place][1]
+            if not any(map(str.isalnum, text[start:end])):
+                continue
         if merged and start < merged[-1][1]:
             first, last, known = merged[-1]
             merged[-1] = (first, max(last, end), known)

@@ -37,6 +37,8 @@ from toolog.sanitize.words import KeyWords, Verdict, split
 
 _BEFORE_MARKUP = ("<", ":")
 _TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
+#: What stands around the value of an attribute by which an element is selected.
+_SELECTS, _SELECTED = re.compile(r"=[\"']?$"), re.compile(r"[\"']?\]")
 #: All words before the last one of a label, as a user's own may have many, and how far they are looked for.
 _WORDS_BEFORE = re.compile(r"(?:(?<![^\W_])[^\W_]{1,40}[ \t]){1,6}$")
 _LONGEST_LABEL = 160
@@ -188,6 +190,8 @@ class NamedText:
     ) -> Span | None:
         if text.startswith("[MASKED:", start - 8) and start >= 8:
             return None  # the name of a mask
+        if _SELECTED.match(text, end) and _SELECTS.search(text, max(0, start - 2), start):
+            return None  # an attribute in a style sheet: `input[type="password"]:focus`
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
