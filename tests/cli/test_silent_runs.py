@@ -111,6 +111,14 @@ CAUSES = {
         """,
         "not in programs it started",
     ),
+    "other handler": (
+        """
+        import logging, shoptools
+        logging.getLogger("toolog.calls").handlers[:] = [logging.StreamHandler()]
+        shoptools.find("lamp")
+        """,
+        "its records go to StreamHandler, and to no store or spool",
+    ),
     "not called": ("import shoptools", "3 tools: Till.charge, find, walk"),
 }
 
@@ -166,6 +174,29 @@ def test_a_sink_that_takes_nothing_is_named(bare_shell: Shell, writable: bool) -
     assert done.code == 0
     assert f"1 records wait in {'the spool' if writable else 'memory'} for search" in done.err
     assert ("1 records are lost" in done.err) is not writable
+
+
+@pytest.mark.parametrize("cause", ["disabled logger", "patched over", "closed handler", "other handler"])
+def test_a_run_does_not_call_uncalled_what_left_no_record(bare_shell: Shell, cause: str) -> None:
+    """Where something else explains that there are no records, no tool is said not to have been called."""
+    done = run(bare_shell, CAUSES[cause][0])
+    assert f"  {cause}: " in done.err
+    assert "not called" not in done.err
+
+
+def test_a_run_leaves_called_streams_out_of_what_was_not_called(bare_shell: Shell) -> None:
+    """A tool whose stream has not ended was called; only the others were not."""
+    assert (
+        "  not called: shoptools: 2 tools: Till.charge, find\n"
+        in run(bare_shell, CAUSES["stream not ended"][0]).err
+    )
+
+
+def test_a_run_tells_everything_once(bare_shell: Shell) -> None:
+    """What both `toolog run` and the program instrument is told once."""
+    done = run(bare_shell, "import shoptools, toolog\ntoolog.instrument(shoptools)")
+    lines = [line for line in done.err.splitlines() if line.startswith("  ")]
+    assert [line.partition(":")[0].strip() for line in lines] == ["nested", "not called"]
 
 
 def test_a_run_with_records_says_nothing(bare_shell: Shell) -> None:
