@@ -224,9 +224,9 @@ def _tell_apart(found: Records) -> str:
     """Return in words what several records differ in, and what to give so that one is left."""
     differing = {}
     for name in _TELLING:
-        values = dict.fromkeys(f"{record.get(name)!r:.60}" for record in found)
-        if len(values) > 1:
-            differing[name] = ", ".join(values)
+        several = dict.fromkeys(f"{record.get(name)!r:.60}" for record in found)
+        if len(several) > 1:
+            differing[name] = ", ".join(several)
     if not differing:
         return ": nothing but ids and times tells them apart, so take them from find()"
     (name, values), *_ = differing.items()

@@ -144,7 +144,8 @@ def test_wrong_masking_is_told_at_once(given: Any, told: str) -> None:
 )
 def test_a_misspelt_name_is_told_with_the_nearest_of_all(wrong: str, right: str) -> None:
     """The nearest right name is looked for among all that capture and the mark take."""
-    with pytest.raises(ConfigError, match=f"did you mean '{right}'"), capture(**{wrong: 1}):
+    given: dict[str, Any] = {wrong: 1}
+    with pytest.raises(ConfigError, match=f"did you mean '{right}'"), capture(**given):
         pytest.fail("the block began")
 
 
