@@ -32,6 +32,27 @@ def test_durations(text: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("units", "seconds"),
+    [
+        ("us usec usecs microsecond microseconds", 1e-6),
+        ("ms msec msecs millisecond milliseconds", 1e-3),
+        ("s sec secs second seconds", 1.0),
+        ("m min mins minute minutes", 60.0),
+        ("h hr hrs hour hours", 3600.0),
+        ("d day days", 86400.0),
+        ("w wk wks week weeks", 604800.0),
+    ],
+)
+def test_units_of_time_have_their_usual_short_forms(units: str, seconds: float) -> None:
+    """Each unit is known by its name and its short forms, one and many, in any case."""
+    for unit in units.split():
+        assert parse_duration(f"5 {unit}") == parse_duration(f"5{unit.upper()}") == 5 * seconds
+    for wrong in units.split():
+        with pytest.raises(ConfigError):
+            parse_duration(f"1,5 {wrong}")
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         "",

@@ -22,7 +22,10 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolog.sanitize import Sanitizer
 
 try:
     import pytest
@@ -37,10 +40,11 @@ __all__ = ["assert_no_leaks", "capture", "find", "only"]
 class _Collector(logging.Handler):
     """Keeps each record as plain data, sanitized and checked, as soon as it is handled."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, sanitizer: Sanitizer | None) -> None:
         super().__init__()
         self.faults: list[Exception] = []
         self._records = records
+        self._sanitizer = sanitizer
 
     def createLock(self) -> None:
         """Have no lock: a tool may log from anywhere."""
@@ -53,9 +57,11 @@ class _Collector(logging.Handler):
         from toolog.errors import RecordInvalid
         from toolog.events import record_from_log
         from toolog.record import ToolRecord
+        from toolog.sanitize.seal import seal
         from toolog.schema import validate
 
         ours = record if isinstance(record, ToolRecord) else record_from_log(record)
+        seal(ours, self._sanitizer)
         document = ours.document()
         self._records.append(document)
         try:
@@ -65,19 +71,31 @@ class _Collector(logging.Handler):
         return True
 
 
+_PARAMETERS = ("level", "logs", "sanitizer")
+"""What `capture` takes beside the settings of capture."""
+
+
 @contextmanager
-def capture(level: int | str = "DEBUG", *, logs: bool = False, **settings: Any) -> Iterator[Records]:
+def capture(
+    level: int | str = "DEBUG",
+    *,
+    logs: bool = False,
+    sanitizer: Sanitizer | Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Iterator[Records]:
     """Collect the records of all tool calls inside the block, as plain dicts, each there when its call
     returns.
 
     ``level``: from which level on; ``logs``: also the application's own log lines (as ``log`` events);
+    ``sanitizer``: your own masking, as a `toolog.Sanitizer` or a table of its options, the default one else;
     ``settings``: those of capture (``capture_output=True``, ``max_depth=3`` ...), the defaults else. Nothing
     else is configured inside: no handler of the application's gets these records. At the end everything about
-    the loggers and the settings is as before. Raises ConfigError for an unknown setting, and RecordInvalid at
-    the end of the block for a record that breaks the schema.
+    the loggers and the settings is as before. Raises ConfigError for an unknown setting or a wrong sanitizer,
+    and RecordInvalid at the end of the block for a record that breaks the schema.
     """
     from toolog import emit
     from toolog.call import refresh_plans
+    from toolog.errors import unknown_key
     from toolog.levels import ROOT, parse_level
     from toolog.settings import capture as active
     from toolog.settings.checks import check
@@ -85,12 +103,17 @@ def capture(level: int | str = "DEBUG", *, logs: bool = False, **settings: Any) 
     from toolog.settings.table import section
 
     number = parse_level(level)
+    rules = _rules(sanitizer)
     parameters = section("capture")
+    known = {*_PARAMETERS, *(one.name.partition(".")[0] for one in parameters)}
+    for name in settings:
+        if name not in known:
+            raise unknown_key(name, known, "capture")
     given = flatten(settings, parameters, "capture")
     inside = {one.name: check(one, given.get(one.name, one.default), one.name) for one in parameters}
     outside = {one.name: getattr(active, one.name) for one in parameters}
     records: Records = []
-    collector = _Collector(records)
+    collector = _Collector(records, rules)
     state = _LoggerState(ROOT)
     hooks = emit.first[:]
     root = logging.getLogger()
@@ -117,6 +140,23 @@ def capture(level: int | str = "DEBUG", *, logs: bool = False, **settings: Any) 
             unended.disown()
     if collector.faults:
         raise collector.faults[0]
+
+
+def _rules(given: object) -> Sanitizer | None:
+    """Return the sanitizer that is given, or made from its options. Raises ConfigError."""
+    from toolog.errors import ConfigError, kind_of
+    from toolog.sanitize import Sanitizer, inuse
+
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        given = Sanitizer.from_config(given)
+    elif not isinstance(given, Sanitizer):
+        raise ConfigError(
+            f"sanitizer in capture is a toolog.Sanitizer or a table of its options, not {kind_of(given)}"
+        )
+    inuse.enlist(given)  # for what is masked beside records, for as long as the block has it
+    return given
 
 
 class _LoggerState:
@@ -165,14 +205,34 @@ def find(records: Records, **fields: Any) -> Records:
 
 
 def only(records: Records, **fields: Any) -> dict[str, Any]:
-    """Return the one record that has all of these values. Raises AssertionError when there is none, or
-    another.
+    """Return the one record that has all of these values. Raises AssertionError when there is none, or when
+    there are several: it says what tells them apart.
     """
     found = find(records, **fields)
     if len(found) != 1:
         seen = [(record["event"], record.get("tool_name")) for record in records]
-        raise AssertionError(f"{len(found)} records have {fields}, not one; recorded were {seen}")
+        apart = _tell_apart(found) if found else ""
+        raise AssertionError(f"{len(found)} records have {fields}, not one{apart}; recorded were {seen}")
     return found[0]
+
+
+_TELLING = ("event", "tool_name", "status", "session_id", "level", "input", "output")
+"""The fields by which a person tells records apart, the best first; ids and times differ in all of them."""
+
+
+def _tell_apart(found: Records) -> str:
+    """Return in words what several records differ in, and what to give so that one is left."""
+    differing = {}
+    for name in _TELLING:
+        several = dict.fromkeys(f"{record.get(name)!r:.60}" for record in found)
+        if len(several) > 1:
+            differing[name] = ", ".join(several)
+    if not differing:
+        return ": nothing but ids and times tells them apart, so take them from find()"
+    (name, values), *_ = differing.items()
+    starts = ", or level='INFO' to capture, which has no starts" if "tool_call_start" in values else ""
+    others = f" (they differ in {', '.join(differing)}, too)" if len(differing) > 1 else ""
+    return f": give {name}= ({values}){starts}{others}"
 
 
 def assert_no_leaks(secrets: Iterable[str], *things: Any) -> None:
@@ -225,7 +285,8 @@ if pytest is not None:
     def pytest_configure(config: pytest.Config) -> None:
         """Make the mark known, also where unknown marks are errors."""
         config.addinivalue_line(
-            "markers", "toolog(level='DEBUG', logs=False, **settings): what toolog_records captures"
+            "markers",
+            "toolog(level='DEBUG', logs=False, sanitizer=None, **settings): what toolog_records captures",
         )
 
     @pytest.fixture
@@ -237,6 +298,10 @@ if pytest is not None:
         """
         wanted: dict[str, Any] = {}
         for mark in request.node.iter_markers("toolog"):
+            if len(mark.args) > 1:
+                from toolog.errors import ConfigError
+
+                raise ConfigError(f"the mark toolog takes a level and names with values, not {mark.args[1:]}")
             wanted = {**dict(zip(("level",), mark.args, strict=False)), **mark.kwargs, **wanted}
         with capture(**wanted) as records:
             yield records

@@ -102,6 +102,35 @@ def test_pending_of_a_sink_that_nobody_serves_is_told(bare_shell: Shell) -> None
     assert "did you mean 'store'" in done.err
 
 
+def test_pending_is_of_the_levels_that_a_sink_takes(
+    bare_shell: Shell, recorded: list[dict[str, Any]]
+) -> None:
+    """--pending prints as many records as `ship --status` counts: those of the levels that the sink's
+    policies cover, for a sink that is not configured all.
+    """
+    (bare_shell.folder / "pyproject.toml").write_text(
+        "[tool.toolog]\n"
+        "sinks.all = {type = 'jsonl', path = 'all.jsonl'}\n"
+        "sinks.bad = {type = 'jsonl', path = 'bad.jsonl'}\n"
+        "retention.INFO = {sinks = ['all']}\n"
+        "retention.ERROR = {sinks = ['all', 'bad']}\n"
+    )
+    folder = bare_shell.folder / "spool"
+    code = serializers.get("msgpack").code
+    writer = spool.SpoolWriter(folder)
+    for level, record in zip((10, 20, 30, 40, 50), recorded, strict=False):
+        writer.append(level, code, msgpack.packb(record))
+    for sink in ("all", "bad", "former"):
+        spool.Spool(folder).reserve(sink)
+    (status,) = bare_shell("ship", "spool", "--status", "--json").rows
+    assert {name: status["in_spool"][name] for name in ("all", "bad")} == {"all": 4, "bad": 2}
+    assert bare_shell("cat", "spool", "--json", "--pending", "all").rows == recorded[1:5]
+    assert bare_shell("cat", "spool", "--json", "--pending", "bad").rows == recorded[3:5]
+    assert bare_shell("cat", "spool", "--json", "--pending", "former").rows == recorded[:5]
+    assert bare_shell("cat", "spool", "--json").rows == recorded[:5]
+    writer.close()
+
+
 def test_pending_is_about_a_spool(bare_shell: Shell) -> None:
     """--pending with a file is a mistake that is told."""
     (bare_shell.folder / "calls.jsonl").write_text("")

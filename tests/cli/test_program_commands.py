@@ -164,6 +164,27 @@ def test_doctor_finds_problems(program: Shell) -> None:
     assert "Traceback" not in done.err
 
 
+def test_doctor_tells_no_level_that_follows_from_a_wrong_configuration(program: Shell) -> None:
+    """With a configuration that cannot be used only that is told, and a level only if somebody said one."""
+    for table in ("sinks.mine = {type = 'no_such_package.sinks:Sink'}", "durabilty = 'memory'"):
+        (program.folder / "pyproject.toml").write_text(f"[tool.toolog]\n{table}\n")
+        done = program("doctor", "shoptools", "--json")
+        assert [row["subject"] for row in done.rows if row["kind"] == "problem"] == ["configuration"]
+    (program.folder / "pyproject.toml").write_text(
+        "[tool.toolog]\nsinks.mine = {type = 'no_such_package:S'}\n"
+    )
+    done = program("doctor", "shoptools", "--json", TOOLOG_LEVEL="ERROR")
+    assert [row["cause"] for row in done.rows if row["kind"] == "problem"] == ["configuration", "level"]
+
+
+def test_doctor_of_a_module_reads_as_no_fault(program: Shell) -> None:
+    """Tools of a module that nothing is wrong with are said to be ready to be instrumented."""
+    done = program("doctor", "shoptools")
+    assert "1 tool can be instrumented: find" in done.out
+    assert "not instrumented" not in done.out
+    assert done.out.endswith("no problems found\n")
+
+
 def test_doctor_names_variables_that_set_nothing(bare_shell: Shell) -> None:
     """A TOOLOG_ variable that is none of toolog's is noted: it may be a name that somebody guessed."""
     done = bare_shell("doctor", TOOLOG_STORE="calls.db")

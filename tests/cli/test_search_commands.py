@@ -58,6 +58,7 @@ def test_query_and_show_ask_the_configured_cluster(
         ["query", "declined", "--status", "failed", "--json"],
         ["show", trace, "--all"],
         ["tail", "--tree"],
+        ["tail", "--tree", "-n", "2"],
         ["instances", "--json"],
     ):
         there, here = shell(*words, "--from", "search", **given), shell(*words)

@@ -111,13 +111,33 @@ CAUSES = {
         """,
         "not in programs it started",
     ),
+    "other handler": (
+        """
+        import logging, shoptools
+        logging.getLogger("toolog.calls").handlers[:] = [logging.StreamHandler()]
+        shoptools.find("lamp")
+        """,
+        "its records go to StreamHandler, and to no store or spool",
+    ),
     "not called": ("import shoptools", "3 tools: Till.charge, find, walk"),
+}
+
+
+HIDING = {
+    "imported too early",
+    "patched over",
+    "disabled logger",
+    "closed handler",
+    "no handler",
+    "other handler",
 }
 
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_run_without_records_names_the_cause(bare_shell: Shell, cause: str) -> None:
-    """Whatever kept the records away is told at the end, by name and with what to do."""
+    """Whatever kept the records away is told at the end, by name and with what to do; that tools were not
+    called is said only where it can be known, and only of those.
+    """
     program, text = CAUSES[cause]
     done = run(bare_shell, program)
     assert done.code == 0, done.err
@@ -125,6 +145,11 @@ def test_a_run_without_records_names_the_cause(bare_shell: Shell, cause: str) ->
     assert told, done.err
     lines = [line for line in told.splitlines() if line.startswith(f"  {cause}: ")]
     assert any(text in line for line in lines), told
+    uncalled = [line.rpartition(": ")[2] for line in told.splitlines() if line.startswith("  not called: ")]
+    if cause in HIDING:
+        assert uncalled == []
+    elif cause == "stream not ended":
+        assert uncalled == ["Till.charge, find"]
 
 
 @pytest.mark.parametrize(
@@ -166,6 +191,13 @@ def test_a_sink_that_takes_nothing_is_named(bare_shell: Shell, writable: bool) -
     assert done.code == 0
     assert f"1 records wait in {'the spool' if writable else 'memory'} for search" in done.err
     assert ("1 records are lost" in done.err) is not writable
+
+
+def test_a_run_tells_everything_once(bare_shell: Shell) -> None:
+    """What both `toolog run` and the program instrument is told once."""
+    done = run(bare_shell, "import shoptools, toolog\ntoolog.instrument(shoptools)")
+    lines = [line for line in done.err.splitlines() if line.startswith("  ")]
+    assert [line.partition(":")[0].strip() for line in lines] == ["nested", "not called"]
 
 
 def test_a_run_with_records_says_nothing(bare_shell: Shell) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests import documents
 from tests.cli.conftest import Shell
 from toolog import store
+from toolog.cli.tail import LOOK_ON
 
 
 def test_tail_shows_the_newest_calls_oldest_first(shell: Shell) -> None:
@@ -46,6 +47,32 @@ def test_tree_of_filtered_calls_shows_whole_traces(shell: Shell) -> None:
     ends = [row for row in rows if row["event"] == "tool_call_failed"]
     assert {row["session_id"] for row in rows} == {"order-1002"}
     assert {row["tool_name"] for row in ends} == {"serve", "Till.charge"}
+
+
+def test_a_tree_says_which_calls_the_limit_left_out(shell: Shell) -> None:
+    """Below trees stands how many calls are older, and the -n that shows them; in JSON and when all calls
+    are shown, nothing.
+    """
+    cut = shell("tail", "--tree", "-n", "2").out
+    assert "order-1003" in cut
+    assert "order-1002" not in cut
+    assert cut.splitlines()[-1] == "4 more calls; -n 6 shows them"
+    whole = shell("tail", "--tree", "-n", "6").out
+    assert "order-1001" in whole
+    assert "more call" not in whole
+    assert "more call" not in shell("tail", "--tree", "-n", "5").out, "the sixth stands in its trace"
+    assert len({row["trace_id"] for row in shell("tail", "--tree", "-n", "2", "--json").rows}) == 1
+
+
+def test_a_tree_counts_older_calls_up_to_a_bound_only(bare_shell: Shell) -> None:
+    """In a store with very many older calls the tree says that there are more, and an -n that shows more."""
+    with store.open(bare_shell.folder / ".toolog" / "calls.db") as held:
+        held.write(documents.call(number, trace_id=f"{number + 1:032x}") for number in range(LOOK_ON + 5))
+    cut = bare_shell("tail", "--tree", "-n", "3").out.splitlines()
+    assert cut[-1] == f"more calls are older; -n {LOOK_ON + 3} shows more"
+    assert bare_shell("tail", "--tree", "-n", str(LOOK_ON + 4)).out.splitlines()[-1] == (
+        f"1 more call; -n {LOOK_ON + 5} shows it"
+    )
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,61 @@ def test_only_says_what_was_there() -> None:
         only(records, tool_name="another")
 
 
+def test_only_says_what_tells_records_apart() -> None:
+    """When several records match, the error names the field by which they differ, its values, and what else
+    leaves one.
+    """
+    with capture() as records:
+        lookup("lamp")
+        lookup("shoe")
+    with pytest.raises(AssertionError, match=r"give event= .*'tool_call_success'.*or level='INFO'"):
+        only(records, tool_name="lookup")
+    with pytest.raises(AssertionError, match=r"give input= .*lamp.*shoe") as told:
+        only(records, event="tool_call_start")
+    assert "INFO" not in str(told.value)
+    with pytest.raises(AssertionError, match=r"find\(\)"):
+        only(find(records, event="tool_call_start") * 2, input=records[0]["input"])
+
+
+@pytest.mark.parametrize(
+    "given", [toolog.Sanitizer(keys_add=["word"]), {"keys_add": ["word"]}], ids=["sanitizer", "options"]
+)
+def test_own_masking_holds_inside(given: Any) -> None:
+    """A sanitizer, or its options, mask what is captured: calls and log lines; afterwards nothing is left of
+    it.
+    """
+    with capture("INFO", logs=True, sanitizer=given) as records:
+        lookup("lamp", password="hunter2-hunter2")
+        logging.getLogger("shop").warning("for word=lamp", extra={"word": "lamp"})
+    assert "lamp" not in str(records)
+    assert "hunter2" not in str(records)
+    assert [record["event"] for record in records] == ["tool_call_success", "log"]
+    with capture("INFO") as records:
+        lookup("lamp")
+    assert records[0]["output"]["word"] == "lamp"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"key_add": ["word"]}, "'keys_add'"), ("word", "not a text"), ({"style": "hide"}, "style")],
+)
+def test_wrong_masking_is_told_at_once(given: Any, told: str) -> None:
+    """What is no sanitizer and no table of its options is a ConfigError before anything is captured."""
+    with pytest.raises(ConfigError, match=told), capture(sanitizer=given):
+        pytest.fail("the block began")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("levl", "level"), ("log", "logs"), ("sanitiser", "sanitizer"), ("max_dept", "max_depth")],
+)
+def test_a_misspelt_name_is_told_with_the_nearest_of_all(wrong: str, right: str) -> None:
+    """The nearest right name is looked for among all that capture and the mark take."""
+    given: dict[str, Any] = {wrong: 1}
+    with pytest.raises(ConfigError, match=f"did you mean '{right}'"), capture(**given):
+        pytest.fail("the block began")
+
+
 def test_unknown_setting_is_told() -> None:
     """A setting that capture does not have is a ConfigError."""
     with pytest.raises(ConfigError, match="max_depth"), capture(max_dept=1):
@@ -116,6 +171,12 @@ class TestMarks:
         assert [record["event"] for record in toolog_records] == ["tool_call_success"]
         assert settings.max_depth == 3
         assert not toolog_records[0].get("stdout")
+
+    @pytest.mark.toolog(sanitizer={"rules_add": {"order": "ORD-[0-9]+"}})
+    def test_a_mark_sets_the_masking(self, toolog_records: list[dict[str, Any]]) -> None:
+        """The mark takes a sanitizer as capture does, beside what the class's mark says."""
+        lookup("ORD-1234")
+        assert [record["input"]["word"] for record in toolog_records] == ["[MASKED:order]"]
 
     @pytest.mark.toolog("DEBUG", capture_output=True)
     def test_the_nearest_mark_wins(self, toolog_records: list[dict[str, Any]]) -> None:

@@ -101,6 +101,20 @@ def test_the_order_of_arrival_does_not_matter(shuffle: random.Random, twice: set
     assert report.text(report.tree(records)) == report.text(report.tree(order()))
 
 
+@given(st.permutations(range(8)))
+def test_traces_of_a_session_come_in_the_order_of_time(arrival: list[int]) -> None:
+    """However records arrive, the traces of a session come in the order in which their first calls began."""
+    records = [
+        documents.call(
+            second, trace_id=f"{number % 4 + 1:032x}", span_id=f"{second + 1:016x}", session_id="s"
+        )
+        for number, second in enumerate(arrival)
+    ]
+    (session,) = report.forest(records)
+    begun = [min(call.record["timestamp"] for call in trace.all_calls()) for trace in session.traces]
+    assert begun == sorted(begun)
+
+
 @pytest.mark.parametrize("missing", range(9))
 def test_a_missing_record_hides_no_other(missing: int) -> None:
     """Whichever record is missing, every other call is still shown."""

@@ -21,6 +21,10 @@ Tell = Callable[[str], None]
 """Is told each damaged place, in words."""
 
 
+Takes = Callable[[int], bool]
+"""Answers whether records of a level, given by its number, are wanted."""
+
+
 class Source(Protocol):
     """Something that records are read from: its ``name``, and its ``size`` in bytes (0: nobody knows)."""
 
@@ -47,12 +51,15 @@ class File:
 
 
 class SpoolDirectory:
-    """A spool. ``pending``: only what the sink of this name has not acknowledged."""
+    """A spool. ``pending``: only what the sink of this name has not acknowledged; ``takes``: of that only
+    the levels (by number) for which it answers True.
+    """
 
-    def __init__(self, path: str | Path, pending: str | None = None) -> None:
+    def __init__(self, path: str | Path, pending: str | None = None, takes: Takes | None = None) -> None:
         self.name = str(path)
         self.size = sum(one.stat().st_size for one in Path(path).glob("*.seg"))
         self._pending = pending
+        self._takes = takes
 
     def read(self, tell: Tell) -> Iterator[dict[str, Any]]:
         """Yield its records, without a lock and without changing anything."""
@@ -62,6 +69,8 @@ class SpoolDirectory:
         else:
             frames = spool.pending(directory, self._pending)
         for frame in frames:
+            if self._takes is not None and not self._takes(frame.levelno):
+                continue
             where = f"{frame.segment} at {frame.offset}"
             try:
                 payload, code = unfold(frame.payload, frame.serializer)
@@ -75,12 +84,19 @@ class SpoolDirectory:
                 tell(f"{where}: no record")
 
 
-def find(place: str, *, pending: str | None = None, reach: Mapping[str, Any] | None = None) -> list[Source]:
+def find(
+    place: str,
+    *,
+    pending: str | None = None,
+    takes: Takes | None = None,
+    reach: Mapping[str, Any] | None = None,
+) -> list[Source]:
     """Return what there is to read at a place.
 
-    ``pending`` asks a spool for what a sink has not acknowledged; ``reach`` are options of the s3 sink by
-    which a bucket is reached. Raises ConfigError when there is nothing, and when ``pending`` is asked of no
-    spool, or about a sink that none of those that a spool serves is.
+    ``pending`` asks a spool for what a sink has not acknowledged, and ``takes`` for some levels of it alone;
+    ``reach`` are options of the s3 sink by which a bucket is reached. Raises ConfigError when there is
+    nothing, and when ``pending`` is asked of no spool, or about a sink that none of those that a spool serves
+    is.
     """
     is_spool = not is_address(place) and place != "-" and _is_spool(Path(place))
     if pending is not None and not is_spool:
@@ -88,7 +104,7 @@ def find(place: str, *, pending: str | None = None, reach: Mapping[str, Any] | N
     if pending is not None:
         _check_sink(place, pending)
     if is_spool:
-        return [SpoolDirectory(place, pending)]
+        return [SpoolDirectory(place, pending, takes)]
     if is_address(place):
         return [*find_objects(place, reach or {})]
     if place == "-" or not Path(place).is_dir():

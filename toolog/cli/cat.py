@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 
 import click
@@ -21,7 +22,9 @@ from toolog.cli.common import (
 
 @click.command("cat", short_help="Print the records in a spool, in files or in a bucket.")
 @click.argument("places", metavar="PLACE...", nargs=-1, required=True)
-@click.option("--pending", metavar="SINK", help="Of a spool: only what this sink has not acknowledged.")
+@click.option(
+    "--pending", metavar="SINK", help="Of a spool: only what this sink takes and has not acknowledged."
+)
 @reach_options
 @json_option
 @click.pass_context
@@ -41,6 +44,9 @@ def command(
     told on stderr and stepped over; then the exit code is 1. A bucket that is configured for an s3 sink is
     reached as that sink does.
 
+    With --pending it is the configuration's policies that say which levels go to SINK, as for `toolog ship
+    --status`; for a sink that the configuration does not name, all levels are printed.
+
     \b
     Example:
       toolog cat .toolog/spool --pending store
@@ -52,11 +58,12 @@ def command(
     from toolog.archive.once import Once
 
     check_reach(places, endpoint_url, profile)
+    takes = None if pending is None else _levels_of(pending)
     damage = Damage()
     with closing(Once()) as once:
         for place in places:
             reach = find_reach(place, endpoint_url, profile) if is_address(place) else None
-            for source in archive.find(place, pending=pending, reach=reach):
+            for source in archive.find(place, pending=pending, takes=takes, reach=reach):
                 for record in once.sift(source, damage):
                     if as_json:
                         print_json(record)
@@ -64,3 +71,17 @@ def command(
                         print_lines([report.line(record, marks=marks())])
     if damage.places:
         ctx.exit(FOUND_FAULTS)
+
+
+def _levels_of(sink: str) -> Callable[[int], bool] | None:
+    """Return which levels the configuration's policies give to a sink; None when it does not name it. Raises
+    ConfigError.
+    """
+    from toolog.profiles import handler_options
+    from toolog.retention import Policies
+
+    options = handler_options()
+    if sink not in options["sinks"]:
+        return None
+    route = Policies.from_config(options["retention"], options["sinks"]).route
+    return lambda levelno: sink in route(levelno)

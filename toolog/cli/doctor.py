@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import sqlite3
@@ -50,8 +51,8 @@ def command(ctx: click.Context, names: tuple[str, ...], every: bool, as_json: bo
 
         if not sys.flags.safe_path and "" not in sys.path:  # what a program here would import, is found
             sys.path.insert(0, "")
-        # That nothing has a handler yet is true of this process only, which runs no tools.
-        found += [one for one in diagnose(*targets, load=True).findings if one.cause != "no handler"]
+        # Which handlers there are is true of this process only, which runs no tools.
+        found += [one for one in diagnose(*targets, load=True).findings if not one.cause.endswith(" handler")]
     if as_json:
         print_json_lines(finding._asdict() for finding in found)
     else:
@@ -94,6 +95,7 @@ def _configuration() -> Iterator[Finding]:
         yield Finding(
             "problem", "configuration", "configuration", str(error), "nothing is recorded until it is right"
         )
+        set_level(_level_said())
         return
     options, level = config["handlers"]["toolog"], config["loggers"][ROOT]["level"]
     set_level(level)  # what the program would have; whether it hides calls is told below
@@ -120,6 +122,16 @@ def _configuration() -> Iterator[Finding]:
             advice = "records are kept in memory until it can; give the process its own directory"
             yield Finding("problem", subject, subject, f"{path} cannot be written", advice)
     yield from _store_of_another(find_store(None))
+
+
+def _level_said() -> int:
+    """Return the level that a configuration says which cannot be used, so that no other is told; where it
+    says none that is right, the one that hides nothing.
+    """
+    try:
+        return int(configured("profile", "level"))
+    except ConfigError:
+        return logging.INFO
 
 
 def _store_of_another(path: Path) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -141,6 +141,11 @@ def _name_the_missing(made: Sequence[toolog.Instrumentation]) -> None:
 
 _SHOWN = 4
 """How many findings of one cause are shown."""
+_HIDING = {
+    "level", "disabled logger", "no handler", "closed handler", "other handler", "retention",
+    "imported too early", "patched over", "replaced", "dropped", "troubles", "reentrant",
+}  # fmt: skip
+"""Causes by which a call that was made leaves no record."""
 _PATIENCE = 1.0
 """Seconds to wait for the sinks before what still waits for them is told; closing waits in any case."""
 
@@ -150,17 +155,8 @@ def _explain() -> None:
     import toolog
 
     if not toolog.stats()["accepted"]:
-        from toolog.instrumentation.doctor import diagnose
-
-        seen: dict[str, int] = {}
         click.echo("toolog run: no call was recorded in this process; what may be the cause:", err=True)
-        for finding in sorted(diagnose().findings, key=lambda one: one.kind != "problem"):
-            seen[finding.cause] = seen.get(finding.cause, 0) + 1
-            if finding.kind != "ok" and seen[finding.cause] <= _SHOWN:
-                advice = f" ({finding.advice})" if finding.advice else ""
-                click.echo(f"  {finding.cause}: {finding.subject}: {finding.text}{advice}", err=True)
-            elif finding.cause == "wrapped":
-                click.echo(f"  not called: {finding.subject}: {finding.text}", err=True)
+        _name_causes()
         return
     from toolog.all_pipelines import pipelines
 
@@ -178,6 +174,38 @@ def _explain() -> None:
                 f"toolog run: {number} records wait {where} for {sink}, which does not take them; {then}",
                 err=True,
             )
+
+
+def _name_causes() -> None:
+    """Tell what may keep calls from being recorded; the last of it that tools were not called."""
+    from toolog.instrumentation.doctor import diagnose
+    from toolog.instrumentation.silence import few
+
+    findings = diagnose().findings
+    seen: dict[str, int] = {}
+    for finding in sorted(findings, key=lambda one: one.kind != "problem"):
+        seen[finding.cause] = seen.get(finding.cause, 0) + 1
+        if finding.kind != "ok" and seen[finding.cause] <= _SHOWN:
+            advice = f" ({finding.advice})" if finding.advice else ""
+            click.echo(f"  {finding.cause}: {finding.subject}: {finding.text}{advice}", err=True)
+    if any(finding.cause in _HIDING for finding in findings):
+        return  # whether a tool was called cannot be known then
+    called = {finding.subject for finding in findings if finding.cause == "stream not ended"}
+    for label, tools in _uncalled(called):
+        text = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}: {few(tools)}"
+        click.echo(f"  not called: {label}: {text}", err=True)
+
+
+def _uncalled(called: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the tools that were not called, under what was instrumented, each once."""
+    from toolog.instrumentation.instrumented import active
+
+    named = set(called)
+    for item in active():
+        tools = [name for name in item.wrapped if name not in named]
+        named.update(tools)
+        if tools:
+            yield item.label, tools
 
 
 def _tell() -> None:

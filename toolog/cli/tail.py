@@ -31,6 +31,8 @@ from toolog.sinks import lines
 
 POLL = 0.2
 """Seconds between two looks at the store with --follow."""
+LOOK_ON = 200
+"""How many calls beyond --limit are looked for, to tell with --tree that they are there."""
 _ENDS = {"tool_call_success", "tool_call_failed", "tool_call_rejected", "tool_call_cancelled"}
 
 
@@ -60,8 +62,9 @@ def command(
     """Show the newest calls of the local store, or of a search cluster (--from search), oldest first.
 
     With --tree the chosen calls stand in their traces: which call made which, what they printed and logged,
-    grouped by session. With --follow new calls are added as they end; where there is no store yet, it is
-    waited for. The exit code is 1 when no call was found.
+    grouped by session; below them stands how many older calls --limit left out. With --follow new calls are
+    added as they end; where there is no store yet, it is waited for. The exit code is 1 when no call was
+    found.
 
     \b
     Example:
@@ -94,9 +97,12 @@ def _tail_cluster(
     from toolog.archive.question import Question
 
     options = search_options(place)
-    found = ask(options, Question(**asked), damage)[::-1]
+    limit = asked["limit"]
+    several = ask(options, Question(**{**asked, "limit": _how_many(limit, tree, as_json)}), damage)
+    found = several[:limit][::-1]
     if tree:
         _print_trees(lambda trace: read_trace(options, trace, damage), found, as_json)
+        _tell_older(found, several[limit:])
     else:
         _print_calls(found, as_json)
     return found
@@ -110,9 +116,11 @@ def _tail_store(
         _wait_for(find_store(path))
     with open_store(path) as store:
         after = store.last_id()
-        found = store.calls(**filters, limit=limit)[::-1]
+        several = store.calls(**filters, limit=_how_many(limit, tree, as_json))
+        found = several[:limit][::-1]
         if tree:
             _print_trees(store.trace, found, as_json)
+            _tell_older(found, several[limit:])
         else:
             _print_calls(found, as_json)
         if follow:
@@ -167,6 +175,26 @@ def _print_trees(
         from toolog import report
 
         print_lines(report.tree(records, marks=marks()))
+
+
+def _how_many(limit: int, tree: bool, as_json: bool) -> int:
+    """Return how many calls to ask for: with trees for people some more than are shown."""
+    return limit + LOOK_ON if tree and not as_json else limit
+
+
+def _tell_older(found: list[dict[str, Any]], older: list[dict[str, Any]]) -> None:
+    """Say below trees which of the ``older`` calls do not stand in them, and how to see those."""
+    shown = {call.get("trace_id") for call in found}
+    hidden = sum(call.get("trace_id") not in shown for call in older)
+    limit = len(found) + len(older)
+    if len(older) == LOOK_ON:
+        text = f"more calls are older; -n {limit} shows more"
+    elif hidden:
+        calls, them = ("call", "it") if hidden == 1 else ("calls", "them")
+        text = f"{hidden} more {calls}; -n {limit} shows {them}"
+    else:
+        return
+    print_lines([[("dim", text)]])
 
 
 def _new_calls(store: Any, after: int, filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -85,7 +85,7 @@ def diagnose(*targets: Any, load: bool = False) -> Diagnosis:
         for resolved in _resolve(target, load, findings):
             findings += _look_ahead(resolved)
     findings += after_the_call(made)
-    return Diagnosis(findings)
+    return Diagnosis(list(dict.fromkeys(findings)))  # what is instrumented twice says everything twice
 
 
 def _resolve(target: Any, load: bool, findings: list[Finding]) -> list[Target]:
@@ -270,8 +270,8 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
             "note",
             "not wrapped",
             target.label,
-            f"{len(todo)} tools are not instrumented: {few(todo)}",
-            "toolog.instrument would record their calls",
+            f"{len(todo)} tool{'' if len(todo) == 1 else 's'} can be instrumented: {few(todo)}",
+            "toolog.instrument(NAME), or `toolog run --instrument NAME`, records their calls",
         )
     yield from _skipped(found_tools.skipped)
 

@@ -4,6 +4,7 @@ level                     the level of ``toolog.calls``, a tool or all handlers 
 disabled logger           ``dictConfig`` with ``disable_existing_loggers`` (its default), logging.disable
 no handler                records go nowhere
 closed handler            ``dictConfig`` closed the handler that was there
+other handler             records go to the application's own handlers alone
 retention                 no policy covers successes, so that they are not shipped
 nested                    calls that a package makes into itself are no records
 stream not ended          a generator or coroutine that nobody ran to its end has no record yet
@@ -106,6 +107,12 @@ def _options_of(handlers: list[logging.Handler]) -> Iterator[Finding]:
     """Give what handlers of ours were told about records: that they ship not all of them, or none."""
     told: list[Any] = [getattr(handler, "options", None) for handler in handlers]
     ours = [options for options in told if hasattr(options, "policies") and hasattr(options, "ship")]
+    if handlers and not ours:
+        kinds = few(dict.fromkeys(type(handler).__name__ for handler in handlers))
+        yield Finding(
+            "note", "other handler", ROOT, f"its records go to {kinds}, and to no store or spool",
+            "toolog.configure(), or a ToologHandler beside it, stores them",
+        )  # fmt: skip
     if ours and len(ours) == len(handlers):
         unshipped = [find_unshipped(options.policies.route) for options in ours]
         if all(unshipped):

@@ -70,9 +70,10 @@ _BLANK = (
 def _left(letters: str) -> str:
     """Allow what can stand before a string: the start, another character, an escape, or a MessagePack
     length."""
+    colour = r"[0-9;\[]m|" if "z" in letters else ""  # (where a letter is no part of it, any one may stand)
     return (
         rf"(?:^|[^{letters}]|\\[nrtbf]|%(?:25)*[0-9a-fA-F]{{2}}|\\u[0-9a-fA-F]{{4}}|\\x[0-9a-fA-F]{{2}}"
-        rf"|[0-9;\[]m|[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
+        rf"|{colour}[\xd9\xc4][{letters}]|[\xda\xc5][\x00-\xff][{letters}]"
         rf"|[\xdb\xc6][\x00-\xff]{{3}}[{letters}])"
     )
 
