@@ -188,7 +188,9 @@ def default() -> Sanitizer:
 
 
 def warm() -> None:
-    """Make the scans of the default sanitizer now, so that the first record does not wait for them (a quarter of a second).
+    """Make the scans of the default sanitizer now, so that the first record does not wait for them.
+
+    That takes a quarter of a second.
 
     Meant for the start of a handler. What is made is kept for the process and bounded in memory.
     """
