@@ -88,18 +88,19 @@ class Program:
     def drain(self, limit: float) -> dict[str, float]:
         """Go on at the pace until the backlog is gone, at most ``limit`` seconds."""
         before, began = self.stored(), time.perf_counter()
-        arrived = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(arrived,), daemon=True)
+        over: list[tuple[float, int]] = []
+        thread = threading.Thread(target=self._watch, args=(over,), daemon=True)
         thread.start()
-        while not arrived.is_set() and time.perf_counter() - began < limit:
+        while not over and time.perf_counter() - began < limit:
             self.pace(0.5, exact=False)
-        seconds = time.perf_counter() - began
-        return {"records": self.stored() - before, "seconds": seconds}
+        ended, stored = over[0] if over else (time.perf_counter(), self.stored())
+        return {"records": stored - before, "seconds": ended - began}
 
-    def _watch(self, arrived: threading.Event) -> None:
-        while self._made - self.stored() > PACE:
-            time.sleep(0.1)
-        arrived.set()
+    def _watch(self, over: list[tuple[float, int]]) -> None:
+        """Note when all but a second's records are stored, and how many those are."""
+        while self._made - (stored := self.stored()) > PACE:
+            time.sleep(0.02)
+        over.append((time.perf_counter(), stored))
 
     def close(self) -> dict[str, float]:
         """End; tell what is known of all records."""
