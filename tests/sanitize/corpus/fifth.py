@@ -204,7 +204,7 @@ def _clean() -> list[dict[str, Any]]:
         clean('pipe of words that look like prefixes', 'task-0123456789abcdef0123456789abcdef on disk-1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d, risk-assessment-2026-final-version-approved-by-board'),
         clean('scikit-learn and huggingface names', 'import sklearn; sk-estimator-html-doc-link; from huggingface_hub import hf_hub_download; hf_transfer_enabled_by_default'),
         clean('npm environment names', {'npm_config_user_agent': 'npm/10.2.4 node/v20.11.0 linux x64', 'npm_lifecycle_event': 'postinstall'}),
-        clean('lock file hashes', '"integrity": "sha512-5ISzejNwI4nMZiGtGpG8CQ8UB1b3QJ3Gr7k3V5HHLinT5iOkJmrHRMC2Zz/Q08BNzYDHwySmgyd9OF7OWEVbBF==",\n"resolved": "https://registry.npmjs.org/x/-/x-1.0.0.tgz"'),
+        clean('lock file hashes', '"integrity": "sha512-5ISzejNwI4nMZiGtGpG8CQ8UB1b3QJ3Gr7k3V5HHLinT5iOkJmrHRMC2Zz/Q08BNzYDHwySmgyd9OF7OWEVbBF==",\n"resolved": "https://npm.example.org/x/-/x-1.0.0.tgz"'),
         clean('go.sum', 'golang.org/x/text v0.14.0 h1:zhrwEcPYlkEpYuCHh+x920ShWcU00GtCxYrBiei+Dt2=\n'),
         clean('ssh fingerprint', '256 SHA256:ScMpsV1+ielT1euqBwF5TqKnxyXRDMYLdtgdPc3xqVI ada@laptop (ED25519)'),
         clean('object, ULID and snowflake ids', {'_id': '507f1f77bcf86cd799439011', 'ulid': '01ARZ3NDEKTSV4RRFFQ69G5FAV', 'guild': '175928847299117063', 'tweet': 1212092628029698048}),

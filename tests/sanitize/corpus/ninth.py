@@ -161,7 +161,7 @@ def _containers() -> list[dict[str, Any]]:
         hiding("columns and rows apart", {"columns": ["id", "login", "password"], "rows": [[1, "ann", "Tukan-78"], [2, "bo", "Tukan-89"]]}, "Tukan-78", "Tukan-89"),
         hiding("netrc and pgpass", {"netrc": "machine ftp.internal\n  login up\n  password Tukan-90-Obst\n", "line": "# hostname:port:database:username:password\ndb1:5432:shop:app:Tukan-01-Wald\n"}, "Tukan-90-Obst", "Tukan-01-Wald"),
         hiding("credentials of git and of npm", {"a": "https://ilse:Kolibri-12-Blüte@git.internal\n", "b": f"//npm.internal/:_authToken={uuid('npm')}\nregistry=https://npm.internal/\n"}, "Kolibri-12-Blüte", uuid("npm")),
-        hiding("configuration of Docker's client", {"auths": {"ghcr.io": {"auth": "aWxzZTpLb2xpYnJpLTIz"}}, "HttpHeaders": {"User-Agent": "Docker/27"}}, "aWxzZTpLb2xpYnJpLTIz"),
+        hiding("configuration of Docker's client", {"auths": {"images.example.org": {"auth": "aWxzZTpLb2xpYnJpLTIz"}}, "HttpHeaders": {"User-Agent": "Docker/27"}}, "aWxzZTpLb2xpYnJpLTIz"),
         hiding("rc file of a wireless network", {"conf": 'network={\n  ssid="Werkstatt"\n  psk="Specht klopft 34"\n  key_mgmt=WPA-PSK\n}\n'}, "Specht klopft 34"),
         hiding("WireGuard", {"conf": f"[Interface]\nPrivateKey = {made(43, BASE64, 'wg')}=\nAddress = 10.8.0.2/24\n[Peer]\nAllowedIPs = 0.0.0.0/0\n"}, made(43, BASE64, "wg") + "="),
         hiding("one-time seed in base32 and its address", {"totp": {"secret": made(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "t1")}, "uri": f"otpauth://totp/Acme:ann?secret={made(26, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', 't2')}&issuer=Acme"}, made(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "t1"), made(26, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "t2")),
