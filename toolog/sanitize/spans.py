@@ -85,7 +85,7 @@ def _near(policy: Policy, folded: str, numbers: str, seen: set[str]) -> Iterator
         if name in seen and name not in _DISTANT:
             yield finder(plain)
     if not seen.isdisjoint(NUMBER_FINDERS):
-        numbers = blank_escapes(numbers)
+        numbers = plain if numbers is folded else blank_escapes(numbers)
         runs = number_runs(numbers)
         for name, number_finder in NUMBER_FINDERS.items():
             if name in seen:
