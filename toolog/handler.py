@@ -150,9 +150,10 @@ class ToologHandler(logging.Handler):
 
         ``timeout`` is seconds, by default the shutdown timeout. Answers False at once while this thread holds
         the lock of the module `logging` (``dictConfig`` does): the threads that would do the work may be
-        waiting for it. After `close` nothing is waited for: what the cursors on disk say is answered.
+        waiting for it. After `close`, or where the pipeline ended with the process, nothing is waited for:
+        what the cursors on disk say is answered.
         """
-        if self._closed or holds_logging_lock():
+        if self._closed or self._pipeline.ended or holds_logging_lock():
             return self._pipeline.has_arrived() and not self._pipeline.lost_at_end
         return self._pipeline.flush(self._options.shutdown_timeout if timeout is None else timeout)
 

@@ -181,6 +181,22 @@ def test_exit_is_bounded_when_a_sink_hangs(tmp_path: Path) -> None:
     assert_complete(tmp_path, [1])
 
 
+def test_flush_does_not_wait_once_the_pipeline_ended(tmp_path: Path) -> None:
+    """`logging` flushes handlers at the end, also one whose pipeline has ended: it answers at once."""
+    (tmp_path / "hanging.py").write_text(HANGING_SINK)
+    run(
+        """
+        sys.path.insert(0, ".")
+        made = handler(sinks={"out": {"type": "hanging:Sink"}}, shutdown_timeout=0.5)
+        attach(made).info("1")
+        made.pipeline.finish()
+        assert made.flush(3600) is False
+        """,
+        tmp_path,
+    )
+    assert waiting(tmp_path) == {1: 1}
+
+
 def test_exit_in_a_thread(tmp_path: Path) -> None:
     """sys.exit in a thread, with the main thread gone before it, loses nothing."""
     run(
