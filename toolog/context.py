@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from weakref import ref
 
 from toolog.settings import capture
+from toolog.untraced import leave_no_spans
 
 _random = random.Random()
 getrandbits = _random.getrandbits
@@ -190,10 +191,11 @@ _ours: dict[int, ref[Thread]] = {}  # threads of ours that were begun, by their 
 
 
 def mute() -> None:
-    """Mark this thread as one of ours: what it calls or logs is not captured."""
+    """Mark this thread as one of ours: what it calls or logs is not captured, nor traced by others."""
     scope = Scope()
     scope.muted = ident = get_ident()
     current.set(scope)
+    leave_no_spans()
     _ours[ident] = ref(current_thread(), _forget)
 
 

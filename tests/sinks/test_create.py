@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -89,7 +88,7 @@ def test_an_entry_point_of_another_package_is_found(monkeypatch: pytest.MonkeyPa
     ("options", "message"),
     [
         ({"type": "sqlit"}, "did you mean 'sqlite'"),
-        ({"type": "zzzz"}, "known: console, elasticsearch, file, memory, opensearch, s3, sqlite"),
+        ({"type": "zzzz"}, "known: console, elasticsearch, file, memory, opensearch, otlp, s3, sqlite"),
         ({"type": 5}, "type of sink 'x'"),
         ({"type": "file", "path": "p", "max_sise": 1}, "did you mean 'max_size'"),
         ({"type": "file", "path": "p", "name": "y"}, "unknown key 'name'"),
@@ -126,25 +125,6 @@ def test_a_mistake_is_told_with_what_would_be_right(options: Any, message: str) 
     with pytest.raises(ConfigError, match=message) as caught:
         create("x", options)
     assert "x" in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", sorted(sinks.CLIENTS))
-def test_a_missing_client_names_what_to_install(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A type of a later release whose client is not installed says both: a client alone would not help."""
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=rf"does not ship to '{kind}' yet.*pip install 'toolog\[{kind}\]'"):
-        create("x", {"type": kind})
-
-
-@pytest.mark.parametrize("kind", sorted(sinks.CLIENTS))
-def test_a_sink_of_a_later_release_is_told_plainly(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the client there, the error says that this version does not ship there, and where it does."""
-    monkeypatch.setattr(sinks, "is_installed", lambda module: True)
-    with pytest.raises(
-        ConfigError,
-        match=r"does not ship to .* yet.*console, elasticsearch, file, memory, opensearch, s3, sqlite",
-    ):
-        create("x", {"type": kind})
 
 
 def test_a_module_beside_the_command_says_how_it_is_found(

@@ -89,6 +89,23 @@ def test_only_the_newest_rotated_files_stay_but_held_ones_always_do(tmp_path: Pa
     assert numbers(tmp_path) == [1, 6, 7, 8]
 
 
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> None:
+    """A device or a pipe can neither be cut back nor renamed: it is refused, and stands there as before."""
+    path = tmp_path / "calls.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(os.devnull)
+    before = os.stat(path)
+    sink = FileSink(path=path, max_size=1, rotate_every="1 s")
+    with pytest.raises(SinkUnavailable, match=r"no regular file.*console"):
+        sink.connect()
+    sink.close()
+    assert os.stat(path).st_ino == before.st_ino
+    assert [entry.name for entry in tmp_path.iterdir()] == ["calls.jsonl"]
+
+
 def test_rotated_files_past_their_age_are_deleted(tmp_path: Path) -> None:
     """At a rotation, rotated files older than ``max_age`` go."""
     sink = FileSink(path=tmp_path / "calls.jsonl", max_size=1, max_age="7 days")

@@ -13,6 +13,7 @@ import threading
 from toolog.context import mute
 from toolog.counters import contain
 from toolog.pipeline.bell import Bell
+from toolog.untraced import leave_no_spans
 
 
 class Loop:
@@ -29,6 +30,7 @@ class Loop:
         self.busy = False
         self.paused = False
         self.bell = Bell()
+        self._untraced = False
 
     def start(self) -> bool:
         """Start the thread; False when the interpreter or the system refuses one."""
@@ -62,6 +64,8 @@ class Loop:
             self.busy = False
             self.bell.wait(0.001)
             self.busy = True
+        if not self._untraced:  # it may have been imported since the thread began
+            self._untraced = leave_no_spans()
 
     def leave(self) -> None:
         """End that stretch; may be called twice."""

@@ -25,7 +25,6 @@ from toolog.sinks.base import (
     SinkRecord,
     delivery,
 )
-from toolog.sinks.extras import is_installed
 
 __all__ = [
     "Answer",
@@ -47,15 +46,11 @@ BUILT_IN = {
     "file": "toolog.sinks.file:FileSink",
     "memory": "toolog.sinks.memory:MemorySink",
     "opensearch": "toolog.sinks.search:OpenSearchSink",
+    "otlp": "toolog.sinks.otlp:OtlpSink",
     "s3": "toolog.sinks.s3.sink:S3Sink",
     "sqlite": "toolog.sinks.sqlite:SqliteSink",
 }
 """Type name -> dotted name of the sinks that come with toolog."""
-
-CLIENTS = {
-    "otlp": "opentelemetry.exporter.otlp",
-}
-"""Type names that are reserved for sinks of later releases -> the client library each one needs."""
 
 GROUP = "toolog.sinks"
 """The entry point group in which other packages offer sinks."""
@@ -66,8 +61,7 @@ def create(name: str, options: Mapping[str, Any] | Sink) -> Sink:
 
     ``name`` is the entry's own name; ``options["type"]`` says which kind of sink (the name itself when left
     out). A ready sink object instead of options is returned as it is. Raises ConfigError for an unknown type
-    or option (naming the nearest right one) and for a type that a later release brings (naming its client,
-    too, where that is missing).
+    or option (naming the nearest right one), and where the client of a type is not installed.
     """
     if not isinstance(options, Mapping):
         if isinstance(options, Sink):
@@ -151,24 +145,13 @@ def find(name: str, kind: object) -> Any:
                 raise ConfigError(
                     f"type of sink {name!r}: the entry point {kind!r} is broken: {error}"
                 ) from error
-    if kind in CLIENTS:
-        raise _not_here(name, kind)
-    candidates = [*known_types(), *CLIENTS]
-    guess = nearest(kind, candidates)
+    guess = nearest(kind, known_types())
     hint = (
         f"did you mean {guess!r}?"
         if guess
         else f"known: {', '.join(known_types())}, or 'package.module:Class'"
     )
     raise ConfigError(f"unknown type {kind!r} of sink {name!r}; {hint}")
-
-
-def _not_here(name: str, kind: str) -> ConfigError:
-    client = "" if is_installed(CLIENTS[kind]) else f" (nor is its client here: pip install 'toolog[{kind}]')"
-    return ConfigError(
-        f"sink {name!r}: this version of toolog does not ship to {kind!r} yet{client}; "
-        f"it ships to {', '.join(sorted(BUILT_IN))} and to sinks of your own ('package.module:Class')"
-    )
 
 
 def _load(dotted: str) -> Any:

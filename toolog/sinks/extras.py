@@ -8,7 +8,9 @@ import os
 import threading
 from typing import Any
 
+from toolog.context import is_ours
 from toolog.errors import NotInstalled
+from toolog.untraced import leave_no_spans
 
 _turn = threading.Lock()
 
@@ -28,7 +30,10 @@ def load(module: str) -> Any:
     at once put back what the other had changed, and the application sees warnings that nobody else sees.
     """
     with _turn:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
+    if is_ours():
+        leave_no_spans()  # some clients bring OpenTelemetry along
+    return found
 
 
 def require(module: str, extra: str, where: str) -> None:

@@ -20,6 +20,7 @@ import fcntl
 import io
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -188,6 +189,8 @@ class FileSink:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = os.fstat(fd)
+            if not stat.S_ISREG(held.st_mode):  # which could neither be cut nor renamed
+                raise OSError(None, "it is no regular file; the sink 'console' writes to stdout and stderr")
             if is_new:
                 hand_over(self.path, fd)
         except BlockingIOError:
