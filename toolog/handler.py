@@ -24,7 +24,7 @@ from toolog.copies import record_from_copy
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
 from toolog.events import record_from_log
-from toolog.levels import level_name, parse_level
+from toolog.levels import level_name, level_of, parse_level
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.life import Signals
 from toolog.pipeline_options import make_options
@@ -133,7 +133,7 @@ class ToologHandler(logging.Handler):
             return
         _depth.value += 1
         try:
-            if not self._options.policies.route(line.levelno):
+            if not self._options.policies.route(level_of(line)):
                 return
             record = record_from_copy(line) or record_from_log(line)
         except Exception as error:

@@ -302,7 +302,9 @@ made.close()
 )
 
 
-@pytest.mark.parametrize(("mode", "how"), [("memory", "deleted"), ("process", "deleted"), ("process", "moved")])
+@pytest.mark.parametrize(
+    ("mode", "how"), [("memory", "deleted"), ("process", "deleted"), ("process", "moved")]
+)
 def test_directory_that_is_taken_away_while_it_is_used(mode: str, how: str, tmp_path: Path) -> None:
     """What was written into files that somebody deletes or moves is written again, and arrives once."""
     program = start(DELETED, tmp_path, mode, how)

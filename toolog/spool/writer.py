@@ -303,7 +303,7 @@ class SpoolWriter:
         return f"_{self._random}_" in name
 
     def notice_deleted(self) -> bool:
-        """Tell whether somebody deleted or moved a segment that records were appended to; it is ended then."""
+        """Tell whether somebody deleted or moved a segment that records went to; it is ended then."""
         current = self._segment
         if current is not None:
             self._is_lost(current)
