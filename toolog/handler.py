@@ -24,6 +24,7 @@ from toolog.copies import record_from_copy
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
 from toolog.events import record_from_log
+from toolog.forks import look
 from toolog.levels import level_name, level_of, parse_level
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.life import Signals
@@ -153,6 +154,7 @@ class ToologHandler(logging.Handler):
         waiting for it. After `close`, or where the pipeline ended with the process, nothing is waited for:
         what the cursors on disk say is answered.
         """
+        look()
         if self._closed or self._pipeline.ended or holds_logging_lock():
             return self._pipeline.has_arrived() and not self._pipeline.lost_at_end
         return self._pipeline.flush(self._options.shutdown_timeout if timeout is None else timeout)
@@ -164,6 +166,7 @@ class ToologHandler(logging.Handler):
         the lock of the module `logging`, nothing is waited for: the pipeline ends on its own thread, with all
         that it has.
         """
+        look()
         if self._closed:
             return
         self._closed = True
