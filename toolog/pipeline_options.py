@@ -28,8 +28,7 @@ def make_options(values: Mapping[str, Any]) -> Options:
             raise ConfigError(f"sinks: the name of a sink is a printable text, not {name!a}")
     if not sinks:
         raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
-    refuse_shared(sinks)
-    return Options(
+    options = Options(
         directory=Path(absolute(values["spool.path"], "spool.path")),
         sinks=sinks,
         policies=Policies.from_config(values["retention"], sinks),
@@ -46,6 +45,8 @@ def make_options(values: Mapping[str, Any]) -> Options:
         purge_every=values["purge_every"],
         dead_letters_size=values["dead_letters.max_size"],
     )
+    refuse_shared(sinks)
+    return options
 
 
 def check_options(given: Mapping[str, Any]) -> Options:
