@@ -15,7 +15,6 @@ from __future__ import annotations
 import _thread
 import mmap
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,7 @@ _turn = _thread.allocate_lock()
 
 
 def _make_page() -> Any:
-    if sys.platform == "linux":
+    if os.uname().sysname == "Linux":
         try:
             page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             page.madvise(_WIPE_ON_FORK)
