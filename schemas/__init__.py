@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib.resources import files
 
 RECORD_V1 = "toolog-record.v1.schema.json"
 """File name of the schema of records of version 1."""
@@ -10,4 +10,4 @@ RECORD_V1 = "toolog-record.v1.schema.json"
 
 def read(name: str = RECORD_V1) -> str:
     """Return the text of a schema file; raises FileNotFoundError for a name that is not there."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")  # also out of a zip

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import time
+from http import HTTPStatus
+from typing import Any
+
+import pytest
 
 import toolog
 from tests.helpers import collecting, wrap
@@ -43,10 +48,81 @@ def test_a_log_line_inside_a_call_names_it() -> None:
     assert made[0].document()["tool_name"] == "work"
 
 
-def test_a_line_that_cannot_be_formatted_is_still_recorded() -> None:
-    """Wrong %-arguments give a note instead of an error."""
-    line = logging.LogRecord("app", 20, "", 0, "%d %d", ("x",), None)
-    assert record_from_log(line).document()["message"].startswith("[no text: TypeError")
+@pytest.mark.parametrize(
+    ("message", "args"),
+    [
+        ("%d items", ("many",)),
+        ("order %s of %s", ("A-1",)),
+        ("order", ("A-1", 7)),
+        ("%(order)s", ({"other": 1},)),
+        ("100 %", ("x",)),
+    ],
+)
+def test_what_cannot_be_formatted_is_recorded_with_its_arguments(message: str, args: tuple[Any, ...]) -> None:
+    """Of a line whose arguments do not fit its message nothing is missing: both are there, and why."""
+    line = logging.LogRecord("app", 20, "", 0, message, args, None)
+    document = record_from_log(line).document()
+    assert document["message"] == message
+    assert document["attributes"]["args"] == (args[0] if isinstance(args[0], dict) else list(args))
+    assert document["attributes"]["args_error"]
+    toolog.validate(document)
+
+
+def test_arguments_that_do_not_fit_are_masked() -> None:
+    """What stands among the attributes because it is in no message is sanitized like every other value."""
+    line = logging.LogRecord("app", 20, "", 0, "%(who)s", ({"password": "hunter22", "phone": PHONE},), None)
+    written = json.dumps(record_from_log(line).document())
+    assert "hunter22" not in written
+    assert PHONE not in written
+
+
+def test_a_table_that_is_logged_is_kept_as_one() -> None:
+    """Of a dictionary that is the message the items are attributes, too; an extra of the same name wins."""
+    line = logging.LogRecord("app", 20, "", 0, {"event": "paid", "order": 7, "shard": 1}, (), None)
+    line.shard = 2
+    document = record_from_log(line).document()
+    assert document["attributes"] == {"event": "paid", "order": 7, "shard": 2}
+    assert "'order': 7" in document["message"]
+    toolog.validate(document)
+
+
+@pytest.mark.parametrize("created", ["yesterday", None, float("nan"), float("inf"), -1.0, 1e18])
+def test_a_line_without_a_usable_time_has_the_present_one(created: Any) -> None:
+    """A line made of anybody's data is recorded as of now where its time is none."""
+    line = logging.makeLogRecord({"msg": "m", "levelno": 20, "created": created})
+    before = stamp(time.time_ns()).decode()
+    document = record_from_log(line).document()
+    assert before <= document["timestamp"] <= stamp(time.time_ns()).decode()
+    toolog.validate(document)
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "level"),
+    [("INFO", "INFO", "INFO"), (None, "WARNING", "WARNING"), ("30", "", "WARNING"), (None, None, "ERROR"),
+     (HTTPStatus(300), "", "CRITICAL"), (20.0, "INFO", "INFO"), (-5, "odd", "DEBUG")],
+)  # fmt: skip
+def test_a_level_may_be_said_in_other_ways(number: Any, name: Any, level: str) -> None:
+    """A level that is no plain number is found by its name; a line without one counts as an ERROR."""
+    line = logging.makeLogRecord({"msg": "m", "levelno": number, "levelname": name})
+    document = record_from_log(line).document()
+    assert document["level"] == level
+    toolog.validate(document)
+
+
+@pytest.mark.parametrize("given", [KeyError("k"), (KeyError, KeyError("k"), None), (KeyError, KeyError("k"))])
+def test_an_exception_is_found_in_every_form(given: Any) -> None:
+    """The triple of `logging`, a part of it, and the exception itself are described alike."""
+    line = logging.makeLogRecord({"msg": "m", "levelno": 40, "exc_info": given})
+    assert record_from_log(line).document()["error"]["type"] == "KeyError"
+
+
+@pytest.mark.parametrize("given", [True, (None, None, None), (KeyError,), ("KeyError", "k", ""), 5])
+def test_what_is_no_exception_is_no_error(given: Any) -> None:
+    """Where ``exc_info`` holds no exception, the line is recorded without one."""
+    line = logging.makeLogRecord({"msg": "m", "levelno": 40, "exc_info": given})
+    document = record_from_log(line).document()
+    assert document["message"] == "m"
+    assert "error" not in document
 
 
 def test_loss_records_are_valid() -> None:

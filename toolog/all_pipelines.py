@@ -9,6 +9,7 @@ from typing import Any
 
 from toolog import counters
 from toolog.emit import is_opening
+from toolog.forks import look
 from toolog.pipeline import Pipeline, accepted
 from toolog.pipeline.crew import worst
 from toolog.pipeline.life import left_behind, living
@@ -24,6 +25,7 @@ def pipelines() -> list[Pipeline]:
     """Return the pipelines of this process that are open; one lives as long as its thread, not as its
     handler.
     """
+    look()
     return [pipeline for pipeline in living() if isinstance(pipeline, Pipeline) and not pipeline.closed]
 
 

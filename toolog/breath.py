@@ -13,12 +13,13 @@ In a process of its own, that nobody else works in, shipping need not rest (`hel
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter, sleep
 from typing import TypeVar
+
+from toolog.forks import after_in_child
 
 Item = TypeVar("Item")
 
@@ -36,7 +37,7 @@ recording: list[None] = []
 awaiting: list[None] = []
 """One item for each call that waits for our threads to make room: then they must not rest for it."""
 for _calls in (recording, awaiting):  # in a child the other threads are not there
-    os.register_at_fork(after_in_child=_calls.clear)
+    after_in_child(_calls.clear)
 
 
 class _Due(threading.local):

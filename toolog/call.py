@@ -15,6 +15,7 @@ from typing import Any
 
 from toolog.arguments import Arguments, read_signature
 from toolog.context import EMPTY, Mode, Place, Scope, quiet_repr
+from toolog.forks import here, notice
 from toolog.ids import Ids, span_of
 from toolog.levels import level_name, tool_logger
 from toolog.process import on_thread, packed_process
@@ -220,6 +221,8 @@ class Call(Scope):
 
     def __init__(self, plan: Plan, parent: Scope | None) -> None:
         self.plan = plan
+        if not here[0]:
+            notice()
         self.ident = next(Ids.counter)
         if parent is not None:
             self.parent = parent

@@ -7,7 +7,6 @@ record is assembled from bytes; ``trace_id`` and ``span_id`` give them as text.
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from contextvars import ContextVar, Token, copy_context
@@ -16,12 +15,13 @@ from types import TracebackType
 from typing import Any, Protocol
 from weakref import ref
 
+from toolog.forks import after_in_child
 from toolog.settings import capture
 from toolog.untraced import leave_no_spans
 
 _random = random.Random()
 getrandbits = _random.getrandbits
-os.register_at_fork(after_in_child=_random.seed)  # else a child repeats its parent's ids
+after_in_child(_random.seed)  # else a child repeats its parent's ids
 
 
 HOLD_TAG = "hold"

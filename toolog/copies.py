@@ -12,6 +12,7 @@ from typing import Any
 
 from toolog import schema
 from toolog.call import pack_pairs
+from toolog.levels import level_of
 from toolog.record import ToolRecord
 
 _FACTS = (
@@ -49,7 +50,7 @@ def record_from_copy(line: logging.LogRecord) -> CopiedRecord | None:
     record = CopiedRecord(
         None,
         document["event"],
-        line.levelno,
+        level_of(line),
         document.get("status"),
         None,
         pack_pairs(content),

@@ -63,6 +63,19 @@ def is_still(fd: int, marked: Mark, mark: Callable[[int], Mark] = mark) -> bool:
         return False
 
 
+def is_gone(path: str | os.PathLike[str], marked: Mark) -> bool:
+    """Whether a file is no longer at its path: somebody deleted it, moved it or a folder above it, or put
+    another one there. Not where the path may only not be looked at any more (a process that gave up rights).
+    """
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) != marked
+
+
 # Defaults, because finalizers call it while modules are torn down.
 def let_go(
     fd: int,

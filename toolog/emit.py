@@ -7,7 +7,6 @@ Capture ends here and shipping begins in a `logging.Handler`; neither imports th
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ import toolog.sanitize.seal  # noqa: F401 - teaches ToolRecord to seal itself
 from toolog.context import Scope, current, quiet
 from toolog.counters import contain
 from toolog.events import make_record
+from toolog.forks import after_in_child
 from toolog.levels import ROOT, level_name, parse_level, tool_logger
 from toolog.record import ToolRecord
 from toolog.settings import capture
@@ -106,7 +106,7 @@ def _after_fork() -> None:
         _claim[:] = [None]  # the thread that ran the hook is not in the child
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_in_child(_after_fork)
 
 
 def level_of(event: str) -> int:

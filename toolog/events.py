@@ -13,8 +13,9 @@ from ormsgpack import packb
 
 from toolog.call import common_fields, pack_pairs
 from toolog.context import Scope, current
+from toolog.counters import contain
 from toolog.faults import describe_error, safe_text
-from toolog.levels import ROOT, level_name
+from toolog.levels import ROOT, level_name, level_of
 from toolog.process import Names, packed_process
 from toolog.record import ToolRecord, new_record_id, stamp
 from toolog.snapshot import pack, pack_cut
@@ -86,6 +87,8 @@ def make_record(
 
 _CALL = ("trace_id", "span_id", "tool_name")
 """What ``instrumentation.loglines`` notes on a line: the call that it was logged in, or empty texts."""
+_LATEST = 253_402_300_800
+"""Seconds since the epoch at which four digits of a year are no longer enough."""
 _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 _TRACE, _SPAN = re.compile(r"(?!0+$)[0-9a-f]{32}"), re.compile(r"(?!0+$)[0-9a-f]{16}")
 
@@ -106,26 +109,56 @@ def record_from_log(line: logging.LogRecord) -> ToolRecord:
     if line.stack_info is not None:
         attributes["stack_info"] = str(line.stack_info)
     name = line.name if isinstance(line.name, str) else ROOT
-    error = None
-    if line.exc_info and isinstance(line.exc_info, tuple) and line.exc_info[1] is not None:
-        error = describe_error(line.exc_info[1])
-    elif line.exc_text:
-        error = {"type": "", "message": "", "stack": str(line.exc_text)}
+    message, told = _read_message(line)
     return make_record(
         "log",
-        line.levelno,
+        level_of(line),
         logger=name,
         facts={"logger": name, **ids},
         content={
             "tool_name": tool,  # of a line from elsewhere: who knows what wrote it there
-            "message": safe_text(line.getMessage),
-            "error": error,
-            "attributes": attributes or None,
+            "message": message,
+            "error": _find_error(line),
+            "attributes": {**told, **attributes} or None,
         },
         scope=scope,
-        wall=int(line.created * 1e9),
+        wall=_moment(line.created),
         process=_pack_place(line) if _is_from_elsewhere(line) else None,
     )
+
+
+def _read_message(line: logging.LogRecord) -> tuple[str, dict[str, Any]]:
+    """Return a line's message, and what belongs among its attributes because no text can hold it: arguments
+    that do not fit the message, and the items of a table that was logged as the message.
+    """
+    try:
+        text = line.getMessage()
+    except Exception as error:
+        contain("log arguments", error)  # `logging` tells its own handlers' too
+        told: dict[str, Any] = {"args": line.args, "args_error": describe_error(error)["message"]}
+        return safe_text(lambda: line.msg), told
+    table = line.msg if isinstance(line.msg, dict) and not line.args else {}
+    return safe_text(lambda: text), table
+
+
+def _find_error(line: logging.LogRecord) -> dict[str, Any] | None:
+    given: Any = line.exc_info  # from anybody's data, or set by hand, also an exception itself
+    error = given[1] if isinstance(given, tuple) and len(given) > 1 else given
+    if isinstance(error, BaseException):
+        return describe_error(error)
+    if line.exc_text:
+        return {"type": "", "message": "", "stack": str(line.exc_text)}
+    return None
+
+
+def _moment(created: Any) -> int:
+    """Return when a line was made, nanoseconds since the epoch; now, where it does not say so."""
+    try:
+        if 0 <= created < _LATEST:
+            return int(created * 1e9)
+    except TypeError:
+        pass
+    return time.time_ns()
 
 
 def _find_call(line: logging.LogRecord) -> tuple[Scope | None, dict[str, str]]:

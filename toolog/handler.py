@@ -24,7 +24,8 @@ from toolog.copies import record_from_copy
 from toolog.emit import cancel_first_record
 from toolog.errors import ConfigError, kind_of
 from toolog.events import record_from_log
-from toolog.levels import level_name, parse_level
+from toolog.forks import look
+from toolog.levels import level_name, level_of, parse_level
 from toolog.pipeline import Options, Pipeline
 from toolog.pipeline.life import Signals
 from toolog.pipeline_options import make_options
@@ -133,7 +134,7 @@ class ToologHandler(logging.Handler):
             return
         _depth.value += 1
         try:
-            if not self._options.policies.route(line.levelno):
+            if not self._options.policies.route(level_of(line)):
                 return
             record = record_from_copy(line) or record_from_log(line)
         except Exception as error:
@@ -153,6 +154,7 @@ class ToologHandler(logging.Handler):
         waiting for it. After `close`, or where the pipeline ended with the process, nothing is waited for:
         what the cursors on disk say is answered.
         """
+        look()
         if self._closed or self._pipeline.ended or holds_logging_lock():
             return self._pipeline.has_arrived() and not self._pipeline.lost_at_end
         return self._pipeline.flush(self._options.shutdown_timeout if timeout is None else timeout)
@@ -164,6 +166,7 @@ class ToologHandler(logging.Handler):
         the lock of the module `logging`, nothing is waited for: the pipeline ends on its own thread, with all
         that it has.
         """
+        look()
         if self._closed:
             return
         self._closed = True

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import os
 from binascii import hexlify
 
 from toolog.context import getrandbits
+from toolog.forks import after_in_child, here, notice
 
 
 class Ids:
@@ -29,13 +29,15 @@ class Ids:
         cls.counter = itertools.count((getrandbits(63) + 1) * cls.step % 2**64, cls.step)
 
 
-os.register_at_fork(after_in_child=Ids.reseed)
+after_in_child(Ids.reseed)
 MASK = 2**64 - 1
 """An id is as much of its number."""
 
 
 def new_span() -> bytes:
     """Return a new span id: 16 hex digits, unique in this process and its forks."""
+    if not here[0]:
+        notice()
     return span_of(next(Ids.counter))
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from operator import index
 from typing import Any
 
 from toolog.errors import ConfigError, nearest
@@ -102,6 +103,19 @@ def level_name(number: int) -> str:
         if number >= bound:
             name = candidate
     return name
+
+
+def level_of(line: logging.LogRecord) -> int:
+    """Return the number of a line's level. One that was made from anybody's data may say it in another way;
+    where no number is to be had, it is an ERROR: a line too many is better than one too few.
+    """
+    for given in (line.levelno, line.levelname):
+        try:
+            return index(given)  # type: ignore[arg-type]  # what is no number raises
+        except TypeError:
+            if isinstance(given, str) and (number := find_level(given)) is not None:
+                return number
+    return logging.ERROR
 
 
 def tool_logger(tool: str) -> logging.Logger:

@@ -14,6 +14,7 @@ from toolog.retention import Policies
 from toolog.sanitize import Sanitizer, inuse
 from toolog.settings.place import absolute
 from toolog.settings.resolve import resolve, with_sink_defaults
+from toolog.sinks.paths import refuse_shared
 
 
 def make_options(values: Mapping[str, Any]) -> Options:
@@ -27,7 +28,7 @@ def make_options(values: Mapping[str, Any]) -> Options:
             raise ConfigError(f"sinks: the name of a sink is a printable text, not {name!a}")
     if not sinks:
         raise ConfigError("sinks is empty; name at least one, for example {'store': {'type': 'sqlite'}}")
-    return Options(
+    options = Options(
         directory=Path(absolute(values["spool.path"], "spool.path")),
         sinks=sinks,
         policies=Policies.from_config(values["retention"], sinks),
@@ -44,6 +45,8 @@ def make_options(values: Mapping[str, Any]) -> Options:
         purge_every=values["purge_every"],
         dead_letters_size=values["dead_letters.max_size"],
     )
+    refuse_shared(sinks)
+    return options
 
 
 def check_options(given: Mapping[str, Any]) -> Options:

@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable
 
+from toolog.forks import after_in_child
 from toolog.snapshot import pack
 
 running_loop = asyncio._get_running_loop
@@ -28,7 +29,7 @@ def _after_fork() -> None:
     vars(on_thread).clear()  # another pid; the other threads, and what is theirs, are gone
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_in_child(_after_fork)
 
 
 _GIVEN_NAME = re.compile(

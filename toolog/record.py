@@ -10,7 +10,6 @@ the sanitizer reads.
 
 from __future__ import annotations
 
-import os
 import struct
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from ormsgpack import packb
 
 from toolog.call import _COUNTS, Call
 from toolog.context import getrandbits
+from toolog.forks import after_in_child
 from toolog.ids import MASK, Ids, new_span
 from toolog.levels import ROOT
 from toolog.masked import MaskedRecord
@@ -42,7 +42,8 @@ ROOT_LINEAGE = b"\xa9parent_id\xc0\xa5depth\x00"
 
 def new_record_id() -> bytes:
     """Return a new record id: 32 hex digits, unique across processes and hosts."""
-    return _PREFIXES[0] + new_span()
+    span = new_span()  # first: it notices a fork
+    return _PREFIXES[0] + span
 
 
 _PREFIXES: list[bytes] = []
@@ -53,7 +54,7 @@ def _reseed() -> None:
 
 
 _reseed()
-os.register_at_fork(after_in_child=_reseed)
+after_in_child(_reseed)
 
 
 _second: tuple[int, bytes] = (-1, b"")

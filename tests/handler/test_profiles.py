@@ -475,7 +475,8 @@ def test_a_sink_beside_the_profiles_own_takes_all_that_they_take(tmp_path: Path)
         out = {"type": "file", "path": "out.jsonl"}
         made = toolog.configure("dev", sinks={"store": {"type": "sqlite"}, "out": out})
         assert made.options.policies.route(20) == ("store", "out")
-        made = toolog.configure("prod", spool={"path": "another"}, sinks={"archive": out, "more": out})
+        more = {"type": "file", "path": "more.jsonl"}
+        made = toolog.configure("prod", spool={"path": "another"}, sinks={"archive": out, "more": more})
         route = made.options.policies.route
         assert (route(20), route(40)) == (("more",), ("archive", "more"))
         """,

@@ -68,3 +68,33 @@ def test_nothing_is_installed_unasked(tmp_path: Path) -> None:
         """,
         tmp_path,
     )
+
+
+def test_a_connection_that_a_server_closed_does_not_end_the_program(tmp_path: Path) -> None:
+    """Where the program lets SIGPIPE end it, a sink that writes to a closed connection gets an error."""
+    run(
+        """
+        import socket
+        from toolog.errors import SinkUnavailable
+        class Connected:
+            tries = 0
+            def __init__(self, name): self.name = name
+            def connect(self):
+                self.ours, theirs = socket.socketpair()
+                theirs.close()
+            def write(self, batch):
+                try:
+                    if Connected.tries < 2:
+                        Connected.tries += 1
+                        self.ours.send(b"x")
+                except BrokenPipeError as error:
+                    raise SinkUnavailable(str(error))
+            def close(self): self.ours.close()
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        log = attach(handler(sinks={"out": {"type": "__main__:Connected"}}))
+        log.info("1")
+        assert flush(30), stats()
+        assert Connected.tries == 2
+        """,
+        tmp_path,
+    )

@@ -271,6 +271,12 @@ DELETED = (
     GATED
     + """
 import shutil
+def take_away():
+    if sys.argv[2] == "deleted":
+        shutil.rmtree("spool")
+    else:
+        os.rename("spool", f"spool-{time.monotonic_ns()}")
+
 sink = Gated()
 sink.open = True
 made = handler(sys.argv[1], sinks={"memory": sink})
@@ -278,11 +284,11 @@ log = attach(made)
 for number in range(300):
     log.info("%d", number)
 assert flush(20), stats()
-shutil.rmtree("spool")
+take_away()
 for number in range(300, 600):
     log.info("%d", number)
 assert flush(20), stats()
-shutil.rmtree("spool")
+take_away()
 for number in range(600, 3000):
     log.info("%d %s", number, "x" * 400)  # more than one look at the directory
 assert flush(30), stats()
@@ -296,9 +302,11 @@ made.close()
 )
 
 
-@pytest.mark.parametrize("mode", ["memory", "process"])
-def test_directory_that_is_deleted_while_it_is_used(mode: str, tmp_path: Path) -> None:
-    """What was written into files that somebody deletes is written again, and arrives once."""
-    program = start(DELETED, tmp_path, mode)
+@pytest.mark.parametrize(
+    ("mode", "how"), [("memory", "deleted"), ("process", "deleted"), ("process", "moved")]
+)
+def test_directory_that_is_taken_away_while_it_is_used(mode: str, how: str, tmp_path: Path) -> None:
+    """What was written into files that somebody deletes or moves is written again, and arrives once."""
+    program = start(DELETED, tmp_path, mode, how)
     printed, complaints = program.communicate(timeout=90)
     assert program.returncode == 0, printed + complaints

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.shippers import (
     CONFIG,
     Ship,
@@ -68,6 +70,46 @@ def test_taking_over_goes_on_where_the_other_one_was(tmp_path: Path) -> None:
     _, complaints = program.communicate(timeout=60)
     assert program.returncode == 0, complaints
     assert arrived(tmp_path) == {1: 1}
+
+
+@pytest.mark.parametrize("moment", ["between two tries", "in the sink"])
+def test_what_is_in_hand_when_the_cursor_is_read_again_is_not_stored_twice(
+    moment: str, tmp_path: Path
+) -> None:
+    """The right to ship is lost and won again while a batch waits to be tried again, or is being written:
+    the batch comes once more from the cursor, and stands in the file once.
+    """
+    run(
+        """
+        from toolog.errors import SinkUnavailable
+        from toolog.sinks.file import FileSink
+        class Gate(FileSink):
+            tries = 0
+            def write(self, batch):
+                Gate.tries += 1
+                if sys.argv[1] == "in the sink":
+                    answer = super().write(batch)
+                    wait(lambda: os.path.exists("open"))
+                    return answer
+                if not os.path.exists("open"):
+                    raise SinkUnavailable("closed")
+                return super().write(batch)
+        made = handler(sinks={"out": {"type": "__main__:Gate", "path": "out.jsonl"}})
+        log = attach(made)
+        for number in range(10):
+            log.info("%d", number)
+        wait(lambda: Gate.tries)
+        os.unlink("spool/shipper.lock")
+        wait(lambda: os.path.exists("spool/shipper.lock") and made.pipeline.shipping.is_shipper)
+        open("open", "w").close()
+        assert flush(30), stats()
+        assert stats()["stored"] == {"out": 10}, stats()
+        made.close()
+        """,
+        tmp_path,
+        moment,
+    )
+    assert arrived(tmp_path) == dict.fromkeys(range(10), 1)
 
 
 def test_room_is_asked_for_and_made_by_the_shipper(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolog import schema
+from toolog import schema, schemas
 from toolog.errors import RecordInvalid
 
 GOLDEN = {
@@ -198,3 +200,16 @@ def test_jsonschema_is_loaded_by_the_first_check_only() -> None:
     code = "import sys; from toolog import schema; schema.load(); print('jsonschema' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_schema_is_read_out_of_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the package lies in a zip, as in a zipapp, its schema can be read like any other."""
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in Path(schemas.__file__).parent.iterdir():
+            if path.suffix in (".py", ".json"):
+                packed.write(path, f"packed_schemas/{path.name}")
+    monkeypatch.syspath_prepend(str(archive))
+    zipped = importlib.import_module("packed_schemas")
+    assert str(archive) in zipped.__file__
+    assert zipped.read() == schemas.read()

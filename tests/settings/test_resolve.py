@@ -144,6 +144,17 @@ def test_pyproject_of_the_wrong_form_is_told(nowhere: Path, text: str, told: str
         handler()
 
 
+def test_byte_order_mark_says_nothing(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that an editor began with a byte order mark is read like any other, TOML or JSON."""
+    mark = b"\xef\xbb\xbf"
+    (nowhere / "pyproject.toml").write_bytes(mark + b"[tool.toolog]\nship = 'none'\n")
+    assert handler()["ship"] == "none"
+    for name, text in (("a.toml", b"serializer = 'json'"), ("a.json", b'{"serializer": "json"}')):
+        (nowhere / name).write_bytes(mark + text)
+        monkeypatch.setenv("TOOLOG_CONFIG", str(nowhere / name))
+        assert handler()["serializer"] == "json"
+
+
 def test_pyproject_whose_tool_is_no_table_says_nothing_of_us(nowhere: Path) -> None:
     """A `tool` that is no table is somebody else's mistake."""
     (nowhere / "pyproject.toml").write_text("tool = 5\n")

@@ -137,6 +137,38 @@ def test_a_closed_or_broken_stream_is_contained(monkeypatch: pytest.MonkeyPatch)
         broken.close()
 
 
+def test_whatever_stands_in_a_stream_s_place_is_contained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program's own stream without ``flush``, with an encoding that nobody knows, or that raises: the
+    records are taken all the same, and what can be written is.
+    """
+    written: list[str] = []
+
+    class Bare:
+        def write(self, text: str) -> None:
+            written.append(text)
+
+    class Odd(Bare):
+        encoding: object = "klingon"
+
+        def isatty(self) -> bool:
+            raise RuntimeError("no idea")
+
+    class Numbered(Odd):
+        encoding = 5
+
+    class Broken(Bare):
+        def write(self, text: str) -> None:
+            raise RuntimeError("not today")
+
+    sink = ConsoleSink()
+    sink.connect()
+    for kind in (Bare, Odd, Numbered, Broken):
+        monkeypatch.setattr(sys, "stderr", kind())
+        assert sink.write(batch([documents.call(1)])) is None
+    assert len(written) == 3
+    assert all("search" in text for text in written)
+
+
 def test_stdout_can_be_chosen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """``stream: stdout`` writes there, to whatever it is at that time."""
     sink = ConsoleSink(stream="stdout")

@@ -98,6 +98,7 @@ def test_an_entry_point_of_another_package_is_found(monkeypatch: pytest.MonkeyPa
         ({"type": "file", "path": "p", "sync": 0}, "sync of sink 'x' is true or false"),
         ({"type": "sqlite", "path": 7}, "path of sink 'x' is a path, not 7"),
         ({"type": "sqlite", "path": "a\0.db"}, "path of sink 'x' is a path"),
+        ({"type": "sqlite", "path": ":memory:"}, "path of sink 'x': a database in memory"),
         ({"type": "memory", "timeout": 0}, "timeout of sink 'x' is more than 0"),
         ({"type": f"{__name__}:BreakingSink"}, "could not be made from its options: the line to the moon"),
         ({"type": f"{__name__}:NamelessSink"}, "could not be made"),

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import documents
+from tests.pipeline.programs import run
 from tests.sinks.contract import batch
 from toolog.errors import SinkUnavailable
 from toolog.sinks.base import JSON
@@ -87,23 +88,6 @@ def test_only_the_newest_rotated_files_stay_but_held_ones_always_do(tmp_path: Pa
         write(sink, number)
     sink.close()
     assert numbers(tmp_path) == [1, 6, 7, 8]
-
-
-@pytest.mark.parametrize("kind", ["device", "pipe"])
-def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> None:
-    """A device or a pipe can neither be cut back nor renamed: it is refused, and stands there as before."""
-    path = tmp_path / "calls.jsonl"
-    if kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to(os.devnull)
-    before = os.stat(path)
-    sink = FileSink(path=path, max_size=1, rotate_every="1 s")
-    with pytest.raises(SinkUnavailable, match=r"no regular file.*console"):
-        sink.connect()
-    sink.close()
-    assert os.stat(path).st_ino == before.st_ino
-    assert [entry.name for entry in tmp_path.iterdir()] == ["calls.jsonl"]
 
 
 def test_rotated_files_past_their_age_are_deleted(tmp_path: Path) -> None:
@@ -293,3 +277,89 @@ def test_the_lock_is_let_go_at_close(tmp_path: Path) -> None:
     sink.close()
     with (tmp_path / "calls.jsonl").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_file_with_other_content_is_not_cut(tmp_path: Path) -> None:
+    """Somebody wrote another file over ours, or it got our inode: none of it is cut off at a start."""
+    sink = FileSink(path=tmp_path / "calls.jsonl")
+    sink.connect()
+    write(sink, 1)
+    state = sink.cursor_state()
+    sink.close()
+    theirs = b'{"theirs": 1}\n' * 500
+    sink.path.write_bytes(theirs)
+    sink.connect()
+    sink.restore(state)
+    sink.close()
+    assert sink.path.read_bytes() == theirs
+
+
+def test_a_link_leads_to_the_file_that_is_rotated(tmp_path: Path) -> None:
+    """Where the path is a link, the file behind it is rotated beside itself, and the link stays."""
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(volume / "calls.jsonl")
+    sink = FileSink(path=link, max_size=300, compress=True)
+    sink.connect()
+    for number in range(5):
+        write(sink, number)
+    sink.close()
+    assert link.is_symlink()
+    assert [path.name for path in tmp_path.iterdir() if not path.is_dir()] == ["link.jsonl"]
+    assert numbers(volume) == list(range(5))
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a named pipe", "a file that a shell opened", "a device"])
+def test_what_is_no_file_of_ours_is_only_written_to(tmp_path: Path, kind: str) -> None:
+    """A stream, pipe or device is neither locked, rotated, deleted nor cut, however much goes through it."""
+    reading = writing = -1
+    path: str | Path = "/dev/null"
+    if kind == "a pipe":
+        reading, writing = os.pipe()
+        path = tmp_path / "link"
+        path.symlink_to(f"/proc/self/fd/{writing}")
+    elif kind == "a named pipe":
+        path = tmp_path / "fifo"
+        os.mkfifo(path)
+        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    elif kind == "a file that a shell opened":
+        writing = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+        reading = os.open(tmp_path / "log", os.O_RDONLY)
+        path = f"/dev/fd/{writing}"
+    first, second = [FileSink(path=path, max_size=100, max_age=0.001, sync=True) for _ in range(2)]
+    first.connect()
+    second.connect()
+    for number in range(0, 6, 2):
+        write(first, number)
+        write(second, number + 1)
+    assert first.cursor_state() is None
+    first.restore({"inode": 0, "length": 0})
+    assert first.delete_old() == 0
+    first.close()
+    second.close()
+    if reading >= 0:
+        rows = os.read(reading, 65536).splitlines()
+        assert [int(orjson.loads(row)["record_id"], 16) for row in rows] == list(range(6))
+    assert {entry.name for entry in tmp_path.iterdir()} <= {"link", "fifo", "log"}
+    for descriptor in (reading, writing):
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+def test_standard_output_may_be_the_file(tmp_path: Path) -> None:
+    """Records go where the program's prints go, between them, and a restart cuts nothing away."""
+    program = """
+        sink = {"type": "file", "path": "/dev/stdout", "max_size": 500, "batch": {"max_age": 0}}
+        log = attach(handler(sinks={"out": sink}))
+        for number in range(10):
+            log.info("%d", number)
+            assert flush(20), stats()
+        print("printed", flush=True)
+    """
+    output = tmp_path / "output"
+    for _ in range(2):
+        output.write_text(run(program, tmp_path))
+        rows = output.read_text().splitlines()
+        assert rows.pop() == "printed"
+        assert [orjson.loads(row)["message"] for row in rows] == [str(number) for number in range(10)]

@@ -10,7 +10,7 @@ import pytest
 
 from toolog.errors import ConfigError
 from toolog.settings.place import absolute, begun_in
-from toolog.sinks.paths import pin
+from toolog.sinks.paths import pin, refuse_shared
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,34 @@ def test_a_working_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: p
     assert pin("out", {"type": "file", "path": "/var/x"})["path"] == "/var/x"
     with pytest.raises(ConfigError, match="path of sink 'out'"):
         pin("out", {"type": "file", "path": "x"})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"type": "file", "path": "out.jsonl"}, {"type": "file", "path": "./x/../out.jsonl"}),
+        ({"type": "file", "path": "out.jsonl"}, {"type": "file", "path": "link.jsonl"}),
+        ({"type": "sqlite"}, {"type": "sqlite", "path": Path(".toolog/calls.db")}),
+        ({"type": "sqlite", "path": "a"}, {"type": "file", "path": "a"}),
+    ],
+)
+def test_two_sinks_of_one_file_are_refused(
+    first: dict[str, Any], second: dict[str, Any], tmp_path: Path
+) -> None:
+    """One of them would wait for the other for ever, so it is a ConfigError that names both."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link.jsonl").symlink_to("out.jsonl")
+    told = "sink 'b' is the file that sink 'a' writes"
+    with begun_in(str(tmp_path)), pytest.raises(ConfigError, match=told):
+        refuse_shared({"a": first, "b": second})
+
+
+def test_what_several_sinks_may_have_in_common_is_no_error(tmp_path: Path) -> None:
+    """A file of certificates, a stream, and tables that are wrong anyhow are nobody's alone."""
+    stream = {"type": "file", "path": "/dev/stdout"}
+    client = {"type": "opensearch", "hosts": ["http://localhost"], "ca_certs": "ca.pem"}
+    wrong = {"type": "nothing", "path": "a"}
+    with begun_in(str(tmp_path)):
+        refuse_shared(
+            {"a": stream, "b": stream, "c": client, "d": client, "e": wrong, "f": wrong, "g": object()}
+        )

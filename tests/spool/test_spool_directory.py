@@ -247,13 +247,20 @@ def test_what_a_dying_creator_left_is_swept_up(directory: Path) -> None:
     assert sorted(directory.iterdir()) == sorted([young, locked])
 
 
-def test_a_lock_whose_file_was_deleted_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["deleted", "moved"])
+def test_a_lock_whose_file_was_taken_away_is_noticed(how: str, tmp_path: Path) -> None:
     """Others would make a new file and lock that one; whoever holds the old one must know."""
-    first, second = ShipperLock(tmp_path), ShipperLock(tmp_path)
+    directory = tmp_path / "spool"
+    directory.mkdir()
+    first, second = ShipperLock(directory), ShipperLock(directory)
     assert not first.is_lost()
     assert first.try_acquire()
     assert not first.is_lost()
-    first.path.unlink()
+    if how == "deleted":
+        first.path.unlink()
+    else:
+        directory.rename(tmp_path / "moved")
+        directory.mkdir()
     assert first.is_lost()
     assert second.try_acquire()
     first.release()

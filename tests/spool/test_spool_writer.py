@@ -389,14 +389,22 @@ def test_a_torn_write_of_one_thread_does_not_harm_another_threads_frame(
     assert reader.damaged == 1
 
 
-def test_what_stands_in_a_deleted_segment_can_be_read_until_it_is_parted_from(tmp_path: Path) -> None:
-    """Somebody deletes the directory: the writer notices, gives out what it had written, and goes on anew."""
+@pytest.mark.parametrize("how", ["deleted", "moved"])
+def test_what_stands_in_a_segment_that_is_gone_can_be_read_until_it_is_parted_from(
+    how: str, tmp_path: Path
+) -> None:
+    """Somebody deletes or moves the directory: the writer notices, gives out what it had written, and goes on
+    anew.
+    """
     writer = SpoolWriter(tmp_path / "spool")
     for number in range(3):
         writer.append(20, 1, b"%d" % number)
     assert not writer.notice_deleted()
     assert writer.take_deleted() == []
-    shutil.rmtree(tmp_path / "spool")
+    if how == "deleted":
+        shutil.rmtree(tmp_path / "spool")
+    else:
+        (tmp_path / "spool").rename(tmp_path / "moved")
     writer.append(20, 1, b"3")
     assert writer.notice_deleted()
     [deleted] = writer.take_deleted()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from toolog.arguments import Arguments
 from toolog.counters import contain
+from toolog.forks import after_in_child
 from toolog.instances.config import config_from_state, state_of, wants_config
 from toolog.instances.factories import complete
 from toolog.instances.known import Known, known_objects, look_up, look_up_ended, remember
@@ -33,7 +33,7 @@ def _after_fork() -> None:
     _building.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_in_child(_after_fork)
 
 
 def identify(instance: Any) -> bytes | None:

@@ -22,6 +22,7 @@ from toolog.context import HOLD, Mode, current, pop
 from toolog.counters import contain
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
+from toolog.forks import here, notice
 from toolog.ids import Ids
 from toolog.instances import known_objects
 from toolog.instrumentation.endings import fail, finish, prepare, reentered, step_out, succeed, wanted
@@ -72,6 +73,8 @@ def make_wrapper(plan: Plan) -> Wrapper:
                 ):
                     call = make(Call)
                     call.plan = plan
+                    if not here[0]:
+                        notice()
                     call.ident = next(Ids.counter)
                     if parent is not None:
                         call.parent = parent

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import os
 import time
 from collections.abc import Iterator
 from time import perf_counter_ns
@@ -18,6 +17,7 @@ from toolog.call import Call
 from toolog.context import Mode
 from toolog.counters import contain
 from toolog.emit import before_the_end
+from toolog.forks import after_in_child
 from toolog.instrumentation.endings import finish
 from toolog.instrumentation.importlib_bootstrap_streams import Lazy
 from toolog.instrumentation.stream_record import end
@@ -39,7 +39,7 @@ def disown() -> None:
     _Beginning.at = perf_counter_ns()
 
 
-os.register_at_fork(after_in_child=disown)
+after_in_child(disown)
 
 
 def _instances(root: type) -> Iterator[Any]:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import _thread
 import itertools
-import os
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -30,6 +29,7 @@ from toolog.breath import breathe
 from toolog.context import is_ours
 from toolog.control import Inbox
 from toolog.counters import contain, count
+from toolog.forks import after_in_child
 from toolog.pipeline import life
 from toolog.pipeline.held import Held
 from toolog.pipeline.lane import Lane, Shortener, ShortenMany, make_lane, no_lane, not_short
@@ -489,7 +489,7 @@ class _Accepted:
 
 
 _accepted = _Accepted()
-os.register_at_fork(after_in_child=_accepted.reset)
+after_in_child(_accepted.reset)
 
 
 def accepted() -> int:

@@ -117,6 +117,8 @@ class Crew:
         """Read cursors again (all, or those of one sink): somebody else may have shipped since."""
         for member in self.members:
             if sink in (None, member.runner.sink_name):
+                # Said before it, too: what was read by the cursor as it was must not be acknowledged.
+                member.runner.renewed = True
                 member.reader.reload()
                 member.runner.renewed = True
 

@@ -28,6 +28,7 @@ from typing import Any, Protocol
 from toolog.context import is_ours
 from toolog.counters import contain, reset
 from toolog.emit import before_the_end
+from toolog.forks import after_in_child, look
 from toolog.sanitize import scans as _registered_before_us  # noqa: F401 - it ends when all is flushed
 
 FORK_PATIENCE = 0.1
@@ -130,6 +131,7 @@ _watcher = _Watcher()
 
 def _finish_all() -> None:
     """Finish all pipelines at the same time, so that the longest of their timeouts bounds them together."""
+    look()
     for hook in before_the_end:
         hook()
     pipelines = list(_living)
@@ -185,9 +187,8 @@ def _after_fork_in_child() -> None:
         finish_in_children()  # multiprocessing loads what it forks with when it forks for the first time
 
 
-os.register_at_fork(
-    before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
-)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent)
+after_in_child(_after_fork_in_child)
 
 
 # -- signals

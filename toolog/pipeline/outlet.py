@@ -192,8 +192,8 @@ class Outlet:
             frames = [frame for frame in frames_open(segment) if frame.offset >= passed(segment.name)]
             contain(
                 "spool_deleted",
-                told=f"a segment in {self.directory} was deleted while it was written to; what was not"
-                " shipped of it is written again",
+                told=f"a segment in {self.directory} was deleted or moved while it was written to; what was"
+                " not shipped of it is written again",
             )
             self.append_many([(frame.levelno, frame.serializer, frame.payload) for frame in frames])
 

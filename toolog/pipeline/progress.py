@@ -5,17 +5,17 @@ The figures are counters (`toolog.counters`), so they go on when a sink's thread
 
 from __future__ import annotations
 
-import os
 import time
 from bisect import bisect_left
 
 from toolog.counters import count, table, value
+from toolog.forks import after_in_child
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds, in seconds, of the classes in which the durations of writes are counted."""
 
 _last_success: dict[str, float] = {}
-os.register_at_fork(after_in_child=_last_success.clear)
+after_in_child(_last_success.clear)
 
 
 def note_read(sink: str, number: int) -> None:

@@ -58,7 +58,6 @@ class SinkRunner(Sender):
         policy: str = "",
     ) -> None:
         super().__init__(name, policy, delivery)
-        self.renewed = False  # the cursor was read again: the sink must begin anew with it
         self.batch: Batch | None = None  # in hand: not acknowledged, nor given back
         self._make = make
         self._delivery = delivery
@@ -221,8 +220,8 @@ class SinkRunner(Sender):
 
         Here they are counted: as stored or dead letter once each, however often the sink was handed them.
         """
-        if not number:
-            return
+        if not number or (self.renewed and source is self._sources[0]):
+            return  # the cursor is another one: from there the records come again
         state = self._state()
         self._bury(batch, number, once=source in self._doubtful)
         stored, resent = batch.stored(number)

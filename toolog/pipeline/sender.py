@@ -47,7 +47,8 @@ class Sender(Loop):
     """A thread that hands batches to one sink, on that track into it that records of one ``policy`` take.
 
     ``hurry``: somebody flushes, so no waiting for a full batch, short pauses. ``recalled``: what is in hand
-    may be given up in the spool, so the next try must not begin.
+    may be given up in the spool, so the next try must not begin. ``renewed``: the cursor was read again since
+    (somebody else may have shipped), so what is in hand is read again, too, and the sink begins anew with it.
     """
 
     def __init__(self, name: str, policy: str, delivery: Delivery) -> None:
@@ -56,6 +57,7 @@ class Sender(Loop):
         self.policy = policy
         self.hurry = False
         self.recalled = False
+        self.renewed = False
         self.breaker = Breaker(name, delivery.max_backoff, policy)
         self._watch = Watch(self.breaker, delivery.timeout)
         self._sink: Sink | None = None
@@ -93,7 +95,7 @@ class Sender(Loop):
             batch.open[0:1] = [part[:most], part[most:]]
             part = batch.open[0]
         self.enter()
-        if self.recalled:
+        if self.recalled or self.renewed:
             self.leave()
             raise Recalled
         again = batch.send(part)

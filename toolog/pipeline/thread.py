@@ -8,6 +8,7 @@ wants to know whether it has ended looks at ``alive``. Such a thread never keeps
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 
 from toolog.context import mute
@@ -74,6 +75,8 @@ class Loop:
     def _main(self) -> None:
         try:
             mute()
+            # A program that lets a closed pipe end it means its own output, not a server that hangs up on us.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
             threading.current_thread().name = self.name
             self.run()
         except BaseException as error:

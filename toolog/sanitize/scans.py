@@ -14,13 +14,14 @@ more; the content of what other threads record then is withheld.
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 import time
 import weakref
 from typing import Any
 
 import re2
+
+from toolog.forks import after_in_child
 
 _PATIENCE = 2.0
 
@@ -69,6 +70,6 @@ def _at_exit() -> None:
         time.sleep(0.001)
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+after_in_child(_after_fork_in_child)
 # Registered when the module is imported, so it runs after the last flush of every handler.
 atexit.register(_at_exit)

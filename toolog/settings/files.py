@@ -24,7 +24,7 @@ def read_config(path: Path) -> tuple[str, Mapping[str, Any]]:
     Raises ConfigError when the file cannot be read, or is not what its suffix says.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")  # some editors begin with a byte order mark
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error

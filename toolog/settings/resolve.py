@@ -135,7 +135,7 @@ def read_project(start: Path | None = None) -> tuple[str, Mapping[str, Any]]:
         for folder in (directory, *directory.parents):
             file = folder / "pyproject.toml"
             if file.is_file():
-                tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+                tool = tomllib.loads(file.read_text("utf-8-sig")).get("tool", {})
                 table = tool.get("toolog", {}) if isinstance(tool, Mapping) else {}
                 where = f"[tool.toolog] of {file}"
                 if not isinstance(table, Mapping):

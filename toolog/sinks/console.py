@@ -7,6 +7,7 @@ and is told once.
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from typing import TextIO
@@ -57,7 +58,7 @@ class ConsoleSink:
         stream: TextIO | None = getattr(sys, self._stream, None)
         if stream is None:  # pythonw and daemons have none
             return None
-        encoding = getattr(stream, "encoding", None) or "ascii"
+        encoding = _encoding(stream)
         marks = lines.UNICODE if can_write(encoding) else lines.ASCII
         color = wants_color(stream, self._color)
         rejected: dict[str, str] = {}
@@ -77,13 +78,24 @@ class ConsoleSink:
     def _put(self, stream: TextIO, text: str, encoding: str) -> None:
         try:
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-            stream.flush()
-        except (OSError, ValueError) as error:  # a broken pipe; a closed file
+            flush = getattr(stream, "flush", None)
+            if flush is not None:
+                flush()
+        except Exception as error:  # a broken pipe, a closed file; whatever a program put there in its place
             contain("the console is closed", error)
 
     def close(self) -> None:
         """Take no more batches; the stream is not ours to close."""
         self._connected = False
+
+
+def _encoding(stream: TextIO) -> str:
+    """Return a stream's encoding, or ASCII where it has none that anybody knows."""
+    given = getattr(stream, "encoding", None)
+    try:
+        return codecs.lookup(given).name if isinstance(given, str) else "ascii"
+    except LookupError:
+        return "ascii"
 
 
 def wants_color(stream: TextIO, choice: str = "auto") -> bool:
@@ -98,7 +110,7 @@ def wants_color(stream: TextIO, choice: str = "auto") -> bool:
         return forced != "0"
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb"
-    except (AttributeError, ValueError):
+    except Exception:  # closed, or anybody's own
         return False
 
 

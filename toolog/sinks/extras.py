@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import threading
 from typing import Any
 
 from toolog.context import is_ours
 from toolog.errors import NotInstalled
+from toolog.forks import after_in_child
 from toolog.untraced import leave_no_spans
 
 _turn = threading.Lock()
@@ -20,7 +20,7 @@ def _renew() -> None:
     _turn = threading.Lock()  # a thread that the child does not have may hold the parent's
 
 
-os.register_at_fork(after_in_child=_renew)
+after_in_child(_renew)
 
 
 def load(module: str) -> Any:

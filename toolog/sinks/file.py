@@ -7,10 +7,15 @@ if wanted. Of the rotated files the newest ``max_files`` stay, and of those none
 one in which a record carries the tag ``hold`` stays whatever its age. A file that nobody wrote to for
 ``max_age`` is rotated for that reason.
 
-Nothing stands in the file twice: the sink's ``cursor_state()`` is the file's identity and length after the
-last batch that was acknowledged, and ``restore()`` cuts the file back to it. Whatever stood behind came from
-a batch that will come again. A batch is never spread over two files, so a rotation that was not acknowledged
-leaves exactly one file to empty.
+Nothing stands in the file twice: the sink's ``cursor_state()`` is the file's identity, its length after the
+last batch that was acknowledged, and a checksum of its last bytes then; ``restore()`` cuts the file back to
+it. Whatever stood behind came from a batch that will come again. The checksum tells our file from one that
+got its inode after somebody deleted it, or its content by being copied over it: such a file is not cut. A
+batch is never spread over two files, so a rotation that was not acknowledged leaves exactly one file to
+empty.
+
+A link is followed: what it leads to is rotated, beside itself. What is no plain file (``/dev/stdout``, a
+pipe, see ``streams``) is written to and nothing else.
 """
 
 from __future__ import annotations
@@ -20,8 +25,8 @@ import fcntl
 import io
 import os
 import re
-import stat
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +38,12 @@ from toolog.errors import ConfigError, SerializationError, SinkUnavailable, show
 from toolog.ownership import hand_over
 from toolog.sinks.base import JSON, Answer, Batch, BatchLimits
 from toolog.sinks.forms import FORMS, bytes_in
+from toolog.sinks.rotated import may_hold, pack
+from toolog.sinks.streams import is_stream, open_stream
 from toolog.units import parse_duration, parse_path, parse_size
+
+_TAIL = 256
+"""How many bytes before its acknowledged end tell whether a file is still ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ class FileSink:
     failure. Raises ConfigError for a wrong value.
     """
 
-    paths = ("path",)
+    paths = writes = ("path",)
     batch = BatchLimits(max_records=5000, max_bytes=4 * 1024 * 1024, max_age=0.5)
 
     def __init__(
@@ -97,6 +107,7 @@ class FileSink:
         self._compress = compress
         self._sync = sync
         self._fd = -1
+        self._is_stream = False
         self._mark: Mark = (0, 0)
         self._length = 0
         self._opened_at = 0.0
@@ -146,10 +157,14 @@ class FileSink:
             let_go(fd, self._mark)
 
     def cursor_state(self) -> dict[str, Any] | None:
-        """Return which file was written and how long it is after the last batch."""
-        if self._fd < 0:
+        """Return which file was written, how long it is after the last batch, and how it ends."""
+        if self._fd < 0 or self._is_stream:
             return None
-        return {"inode": self._mark[1], "length": self._length}
+        try:
+            tail = _read_tail(self._fd, self._length)
+        except OSError:
+            tail = None
+        return {"inode": self._mark[1], "length": self._length, "tail": tail}
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
         """Cut the file back to where the last acknowledged batch ended.
@@ -157,23 +172,31 @@ class FileSink:
         A file that is neither the one of ``state`` nor was begun after it by a rotation is somebody else's
         doing (a log rotator's, a user's) and is left as it is.
         """
-        if self._fd < 0:
+        if self._fd < 0 or self._is_stream:
             return
-        if not state:
+        keep = self._acknowledged(state) if state else None
+        if keep is None:
             self._end_torn_line()
-            return
-        inode, length = state.get("inode"), state.get("length")
-        if not isinstance(inode, int) or not isinstance(length, int) or length < 0:
-            return
-        if os.fstat(self._fd).st_ino == inode:
-            keep = min(length, self._length)
-        elif any(path.stat().st_ino == inode for _, path in self._rotated() if path.suffix != ".zst"):
-            keep = 0
-        else:
-            return
-        if keep < self._length:
+        elif keep < self._length:
             os.ftruncate(self._fd, keep)
             self._length = keep
+
+    def _acknowledged(self, state: Mapping[str, Any]) -> int | None:
+        """Return how much of the file was acknowledged; None where it is not the one that was written."""
+        inode, length, tail = state.get("inode"), state.get("length"), state.get("tail")
+        if not isinstance(inode, int) or not isinstance(length, int) or length < 0:
+            return None
+        if os.fstat(self._fd).st_ino == inode:
+            if length > self._length:  # what was acknowledged is not there: nothing of ours can be behind it
+                return None
+            return length if tail in (None, _read_tail(self._fd, length)) else None
+        for _, path in self._rotated():
+            if path.suffix != ".zst":
+                with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+                    facts = os.fstat(file.fileno())
+                    if facts.st_ino == inode and tail in (None, _read_tail(file.fileno(), length)):
+                        return 0
+        return None
 
     # -- the file --------------------------------------------------------------------------------------------
 
@@ -183,14 +206,17 @@ class FileSink:
             self._append(memoryview(b"\n"))
 
     def _open(self) -> None:
+        self._is_stream = is_stream(self.path)
+        if self._is_stream:
+            self._fd = keep(open_stream(self.path))
+            self._mark, self._length = mark(self._fd), 0
+            return
         is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         fd = keep(os.open(self.path, flags, 0o600))
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = os.fstat(fd)
-            if not stat.S_ISREG(held.st_mode):  # which could neither be cut nor renamed
-                raise OSError(None, "it is no regular file; the sink 'console' writes to stdout and stderr")
             if is_new:
                 hand_over(self.path, fd)
         except BlockingIOError:
@@ -204,24 +230,28 @@ class FileSink:
         self._opened_at = held.st_mtime if held.st_size else time.time()
 
     def _append(self, data: memoryview) -> None:
-        start = self._length = os.fstat(self._fd).st_size  # somebody may have added a line by hand
+        # somebody may have added a line by hand
+        start = self._length = 0 if self._is_stream else os.fstat(self._fd).st_size
         try:
             while data:
                 written = os.write(self._fd, data)
                 self._length += written
                 data = data[written:]
-            if self._sync:
+            if self._sync and not self._is_stream:
                 os.fdatasync(self._fd)
         except OSError:
-            # A torn batch would stand there twice when it comes again.
-            os.ftruncate(self._fd, start)
+            if not self._is_stream:
+                # A torn batch would stand there twice when it comes again.
+                os.ftruncate(self._fd, start)
             self._length = start
             raise
 
     def _follow_a_moved_file(self) -> None:
         """Reopen the path when somebody moved, deleted or closed the file under us."""
         try:
-            moved = os.stat(self.path).st_ino != self._mark[1] or not is_still(self._fd, self._mark)
+            moved = not is_still(self._fd, self._mark)
+            if not self._is_stream:
+                moved = moved or os.stat(self.path).st_ino != self._mark[1]
         except FileNotFoundError:
             moved = True
         if moved:
@@ -239,7 +269,7 @@ class FileSink:
             raise
 
     def _is_due(self) -> bool:
-        if not self._length:
+        if not self._length or self._is_stream:
             return False
         if self._max_size and self._length >= self._max_size:
             return True
@@ -247,11 +277,14 @@ class FileSink:
 
     # -- rotated files ---------------------------------------------------------------------------------------
 
+    def _file(self) -> Path:
+        """Return the file itself, where ``path`` is a link to it."""
+        return Path(os.path.realpath(self.path))
+
     def _rotated(self) -> Iterator[tuple[int, Path]]:
-        shape = re.compile(
-            re.escape(self.path.stem) + r"-(\d{6,})" + re.escape(self.path.suffix) + r"(\.zst)?"
-        )
-        for path in self.path.parent.iterdir():
+        file = self._file()
+        shape = re.compile(re.escape(file.stem) + r"-(\d{6,})" + re.escape(file.suffix) + r"(\.zst)?")
+        for path in file.parent.iterdir():
             if found := shape.fullmatch(path.name):
                 yield int(found[1]), path
 
@@ -260,19 +293,22 @@ class FileSink:
         # packed.
         older = sorted(self._rotated())
         number = older[-1][0] + 1 if older else 1
-        before = os.stat(self.path)
-        os.rename(self.path, self.path.with_name(f"{self.path.stem}-{number:06d}{self.path.suffix}"))
+        file = self._file()
+        before = os.stat(file)
+        os.rename(file, file.with_name(f"{file.stem}-{number:06d}{file.suffix}"))
         self.close()
         self._reopen()
-        hand_over(self.path, self._fd, like=before)
+        hand_over(file, self._fd, like=before)
         for _, path in older:
             if self._compress and path.suffix != ".zst":
-                _pack(path)
+                pack(path)
 
     def old_files(self) -> list[OldFile]:
         """Return the files that are too many or too old, held ones too; the sink need not be connected."""
-        found = []
-        files = sorted(self._rotated()) if self.path.parent.is_dir() else []
+        found: list[OldFile] = []
+        if is_stream(self.path):
+            return found
+        files = sorted(self._rotated()) if self._file().parent.is_dir() else []
         surplus = len(files) - self.max_files if self.max_files else 0
         for position, (_, path) in enumerate(files):
             with contextlib.suppress(FileNotFoundError):
@@ -300,7 +336,12 @@ class FileSink:
         The file being written is rotated first when it is too old itself, and then goes like the others; that
         takes a connected sink. Raises OSError.
         """
-        if self._fd >= 0 and self._length and self._is_past_age(os.fstat(self._fd).st_mtime):
+        if (
+            self._fd >= 0
+            and not self._is_stream
+            and self._length
+            and self._is_past_age(os.fstat(self._fd).st_mtime)
+        ):
             self._rotate()
         gone = 0
         for old in self.old_files():
@@ -317,43 +358,13 @@ class FileSink:
         """Look into a file for a record on hold; one that has it is not read again while it is the same."""
         seen = (facts.st_mtime_ns, facts.st_size)
         if self._holding.get(path) != seen:
-            if not _may_hold(path):
+            if not may_hold(path):
                 return False
             self._holding[path] = seen
         return True
 
 
-def _may_hold(path: Path) -> bool:
-    """Return whether a rotated file may have a record with the tag ``hold``; such a file is never deleted.
-
-    Looks for the key's bytes in either format: it may keep a file too many, never one too few.
-    """
-    wanted = (b'"hold":', b"\xa4hold")
-    with contextlib.ExitStack() as stack:
-        source: Any = stack.enter_context(path.open("rb"))
-        if path.suffix == ".zst":
-            import zstandard
-
-            source = stack.enter_context(zstandard.ZstdDecompressor().stream_reader(source))
-        tail = b""
-        while chunk := source.read(1 << 20):
-            block = tail + chunk
-            if any(key in block for key in wanted):
-                return True
-            tail = block[-8:]
-    return False
-
-
-def _pack(path: Path) -> None:
-    """Replace a file by its zstd frame; at every moment one of the two is whole."""
-    import zstandard
-
-    packed = path.with_name(path.name + ".zst")
-    part = path.with_name(path.name + ".zst.part")
-    with path.open("rb") as source, part.open("wb") as target:
-        os.fchmod(target.fileno(), 0o600)
-        hand_over(part, target.fileno(), like=os.fstat(source.fileno()))
-        zstandard.ZstdCompressor(level=3, threads=0).copy_stream(source, target)
-    os.utime(part, (path.stat().st_atime, path.stat().st_mtime))
-    os.replace(part, packed)
-    path.unlink()
+def _read_tail(fd: int, length: int) -> int:
+    """Return a checksum of the bytes before a place in a file. Raises OSError."""
+    begin = max(0, length - _TAIL)
+    return zlib.crc32(os.pread(fd, length - begin, begin))

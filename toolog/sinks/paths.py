@@ -3,7 +3,7 @@
 A sink is made anew by each thread that serves it, later, when the program may be in another directory. Which
 of its options are paths, a sink's class says: ``paths = ("path",)``. The file of a secret
 (``{"file": "PATH"}``) is one, too, but in tables of which the class says that they hold names of the user's
-own: ``texts = ("tags",)``.
+own: ``texts = ("tags",)``. And what it writes itself, so that no other sink may: ``writes = ("path",)``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from toolog.errors import ConfigError
 from toolog.settings.place import absolute
 from toolog.sinks import find
+from toolog.sinks.streams import is_stream
 
 
 def pin(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,6 +40,31 @@ def pin(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, (str, os.PathLike)) and isinstance(text := os.fspath(value), str) and text:
             pinned[key] = absolute(text, f"{key} of {where}")
     return pinned
+
+
+def refuse_shared(sinks: Mapping[str, Any]) -> None:
+    """Raise ConfigError where two sinks would write the same file: it holds the records of one of them, or
+    every record twice.
+    """
+    owners: dict[str, str] = {}
+    for name, options in sinks.items():
+        if not isinstance(options, Mapping):
+            continue
+        try:
+            factory = find(name, options.get("type", name))
+        except ConfigError:
+            continue
+        pinned = pin(name, options)
+        for key in getattr(factory, "writes", ()):
+            path = pinned.get(key)
+            if not isinstance(path, str) or "\0" in path or is_stream(path):
+                continue
+            owner = owners.setdefault(os.path.realpath(path), name)
+            if owner != name:
+                raise ConfigError(
+                    f"{key} of sink {name!r} is the file that sink {owner!r} writes, {path}; "
+                    "give each its own, or leave one of them out"
+                )
 
 
 def _pin_secret(value: Any, where: str) -> Any:

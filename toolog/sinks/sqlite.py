@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from toolog.breath import breathing
-from toolog.errors import SerializationError, SinkUnavailable
+from toolog.errors import ConfigError, SerializationError, SinkUnavailable
 from toolog.sinks.base import Answer, Batch, BatchLimits, decode
 from toolog.units import parse_path
 
@@ -29,12 +29,17 @@ class SqliteSink:
     directory).
     """
 
-    paths = ("path",)
+    paths = writes = ("path",)
     batch = BatchLimits(max_records=5000, max_bytes=16 * 1024 * 1024, max_age=0.25)
 
     def __init__(self, *, path: str | os.PathLike[str] = ".toolog/calls.db", name: str = "sqlite") -> None:
         self.name = name
         self.path = parse_path(path, f"path of sink {name!r}")
+        if os.path.basename(self.path) == ":memory:":
+            raise ConfigError(
+                f"path of sink {name!r}: a database in memory could not be queried and would be gone with "
+                "the process; name a file, or use the type 'memory' in tests"
+            )
         self._store: Store | None = None
         self._uncounted = _SOME  # what an earlier process left is counted soon
         self._complete = False  # whether it has all its indexes

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from typing import Protocol
+
+from toolog.forks import after_in_child
 
 
 class Forkable(Protocol):
@@ -27,4 +28,4 @@ def _in_child() -> None:
         thing.after_fork_in_child()
 
 
-os.register_at_fork(after_in_child=_in_child)
+after_in_child(_in_child)

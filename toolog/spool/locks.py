@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from toolog.descriptors import Mark, is_still, keep, let_go, mark
+from toolog.descriptors import Mark, is_gone, is_still, keep, let_go, mark
 from toolog.errors import SpoolError
 from toolog.ownership import hand_over
 from toolog.spool import forks
@@ -93,11 +93,11 @@ class ShipperLock:
         return False
 
     def is_lost(self) -> bool:
-        """Whether this object holds a lock that others do not see: somebody deleted its file, or the
+        """Whether this object holds a lock that others do not see: somebody deleted or moved its file, or the
         application closed it.
         """
         fd = self._fd
-        return fd >= 0 and (not is_still(fd, self._mark) or os.fstat(fd).st_nlink == 0)
+        return fd >= 0 and (not is_still(fd, self._mark) or is_gone(self.path, self._mark))
 
     def owner(self) -> int | None:
         """Return the process id that stands in the lock file (it may be of the past), or None."""

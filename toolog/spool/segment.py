@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from toolog.descriptors import Mark, is_still, keep, let_go, mark
+from toolog.descriptors import Mark, is_gone, is_still, keep, let_go, mark
 from toolog.errors import SpoolError
 from toolog.ownership import hand_over
 from toolog.spool import forks, frame
@@ -63,6 +63,11 @@ class Segment:
     def is_open(self) -> bool:
         """Whether the file is still open here; the application may have closed what it did not open."""
         return is_still(self.fd, self._mark)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether no reader finds it any more: somebody deleted it, or moved it or a folder above it."""
+        return is_gone(self.path, self._mark)
 
     def __del__(self, let_go: Callable[[int, Mark], None] = let_go) -> None:
         if hasattr(self, "_mark"):  # an exception may have come before it had one

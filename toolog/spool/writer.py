@@ -71,7 +71,7 @@ class SpoolWriter:
         # Segments that were left and perhaps not synced: the path, and the object while a writer may be
         # inside it.
         self._left: dict[str, tuple[Path, weakref.ref[Segment]]] = {}
-        self._deleted: list[Segment] = []  # somebody deleted them while they were written to
+        self._deleted: list[Segment] = []  # somebody deleted or moved them while they were written to
 
     def append(self, levelno: int, serializer: int, payload: bytes, tries: int = _TRIES) -> int:
         """Append one record and return its serial number; when this returns, the kernel has the record.
@@ -303,7 +303,7 @@ class SpoolWriter:
         return f"_{self._random}_" in name
 
     def notice_deleted(self) -> bool:
-        """Tell whether somebody deleted a segment that records were appended to, and end it in that case."""
+        """Tell whether somebody deleted or moved a segment that records went to; it is ended then."""
         current = self._segment
         if current is not None:
             self._is_lost(current)
@@ -312,11 +312,11 @@ class SpoolWriter:
     def _is_lost(self, current: Segment) -> bool:
         """Whether nobody will read what is written to a segment from now on; it is left in that case.
 
-        Somebody deleted its file, or closed it here, so that its number may be another file's.
+        Somebody deleted or moved its file, or closed it here, so that its number may be another file's.
         """
         if not current.is_open:
             contain("the spool's file was closed by the application")
-        elif os.fstat(current.fd).st_nlink == 0:
+        elif current.is_gone:
             self._deleted.append(current)
         else:
             return False

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from toolog.counters import contain
 from toolog.errors import ConfigError, SinkUnavailable
+from toolog.forks import after_in_child
 from toolog.store.connections import (
     check_version,
     connect_to_read,
@@ -271,8 +272,5 @@ def _after_fork(in_child: bool) -> None:
         database.after_fork(locks, in_child=in_child)
 
 
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=lambda: _after_fork(False),
-    after_in_child=lambda: _after_fork(True),
-)
+os.register_at_fork(before=_before_fork, after_in_parent=lambda: _after_fork(False))
+after_in_child(lambda: _after_fork(True))

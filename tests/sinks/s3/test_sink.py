@@ -19,9 +19,12 @@ import ormsgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict
 
 from tests.services import s3_proxy as s3
 from tests.services.faults import Drop, Slow, Withhold
+from tests.services.proxy import Answer as Reply
+from tests.services.proxy import Delivery, PassOn
 from tests.services.s3_proxy import S3Proxy
 from tests.sinks.s3.bucket import SEGMENT, Archive, ids_of, record
 from toolog import counters
@@ -371,6 +374,23 @@ def test_an_answer_that_never_came(archive: Archive, s3_proxy: S3Proxy) -> None:
     assert archive.ids() == ids_of(given)
     assert sink.write(given) is None
     assert [one.upstream for one in s3_proxy.puts()] == [200, 412]
+    assert archive.ids() == ids_of(given)
+
+
+def test_a_server_that_says_304(archive: Archive, s3_proxy: S3Proxy) -> None:
+    """Some servers answer a conditional upload with 304 in place of 412: it means the same."""
+
+    class OtherWord:
+        rate: float | None = None
+
+        async def answer(self, delivery: Delivery, pass_on: PassOn) -> Reply | None:
+            found = await pass_on(delivery, delivery.body)
+            return Reply(304, CIMultiDict(), b"") if found.status == 412 else found
+
+    given = batch()
+    assert archive.sink().write(given) is None
+    s3_proxy.add(OtherWord())
+    assert archive.sink(endpoint_url=s3_proxy.url).write(given) == Answer(again=20)
     assert archive.ids() == ids_of(given)
 
 

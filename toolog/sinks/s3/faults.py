@@ -11,8 +11,8 @@ from typing import Any
 from toolog.errors import SinkDenied, SinkUnavailable
 from toolog.sinks.causes import is_no_tls, is_unknown_host, names_and_text, why_untrusted
 
-EXISTS = frozenset({"PreconditionFailed", "412"})
-"""An object stands under the key already."""
+EXISTS = frozenset({"PreconditionFailed", "412", "NotModified", "304"})
+"""An object stands under the key already; the latter two as some servers say it."""
 
 FRESH = {
     "ExpiredToken": "the session token has expired",

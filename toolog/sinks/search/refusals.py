@@ -33,6 +33,9 @@ _STATE_TEXTS = (
     "Limit of mapping depth",
     "Limit of nested fields",
     "no matching index template",
+    "shards, but this cluster currently has",
+    "number of documents in the index cannot exceed",
+    "number of documents in the shard cannot exceed",
 )
 """Parts of reasons that are so, too; their type says nothing."""
 
