@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
@@ -140,7 +141,7 @@ def grant_constructor(
         return spot
     raw = original_of(names["__init__"])
     signature = read_signature(raw)
-    if type(raw).__name__ not in ("function", "FunctionWrapper") or signature is None:
+    if signature is None or not (type(raw) is FunctionType or type(raw).__name__ == "FunctionWrapper"):
         return None
     if _shows_us(raw, holder, package):  # its objects are then captured from their state
         return None
