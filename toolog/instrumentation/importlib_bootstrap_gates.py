@@ -203,13 +203,14 @@ class Region(Place):
 
 
 def make_constructor(
+    holder: type,
     package: str,
     nested: bool,
     is_tool_class: Callable[[type], bool],
     arguments: Arguments,
     factories: dict[str, str],
 ) -> Wrapper:
-    """Return the wrapper of an ``__init__``: it is no tool call, but it configures a tool instance.
+    """Return the wrapper of a class's ``__init__``: it is no tool call, but it configures a tool instance.
 
     The arguments are snapshotted before it runs, what ``factories`` make after. With ``nested`` False
     nothing of the same package is recorded inside. An exception passes through, and the instance is
@@ -228,7 +229,7 @@ def make_constructor(
                 if is_tool_class(type(instance)) and not (is_used_by_us and is_own_call(sys._getframe(1))):
                     newborn = begin(
                         instance, arguments, args, kwargs,
-                        package=package, inside=inside, factories=factories,
+                        holder=holder, package=package, inside=inside, factories=factories,
                     )  # fmt: skip
                 if not nested and not inside:
                     within = Scope(scope)

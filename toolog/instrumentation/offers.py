@@ -134,7 +134,7 @@ _kinds: dict[tuple[Any, ...], type] = {}
 
 
 def kind_for(kind: type, wrapped: Any) -> type:
-    """Return a type of wrappers: ``kind``, or one like it that also offers what of `NEVER` the wrapped does."""
+    """Return a type of wrappers: ``kind``, or one like it that has those of `NEVER` that the wrapped has."""
     lacking = tuple(name for name in NEVER if offers(wrapped, name))
     if not lacking:
         return kind

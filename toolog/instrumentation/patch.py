@@ -150,7 +150,7 @@ def grant_constructor(
     spot = Spot(holder, "__init__", raw)
     try:
         arguments = Arguments(signature, skip_first=True)
-        spot.place(make_constructor(package, nested, is_tool_class, arguments, factories_of(holder)))
+        spot.place(make_constructor(holder, package, nested, is_tool_class, arguments, factories_of(holder)))
     except TypeError:
         return None
     return spot
