@@ -58,6 +58,11 @@ class Diamond(Left, Sub):
     pass
 
 
+class Other:
+    def work(self) -> str:
+        return "other"
+
+
 ALL = (Base, Sub, Left, Diamond)
 
 
@@ -176,6 +181,37 @@ def test_the_result_is_a_context_manager_and_prints_well(seen: Collector) -> Non
     Base().run(1)
     assert names(seen) == ["Base.run"]
     assert "undone" in repr(made)
+
+
+def test_one_target_of_a_list_is_undone_alone(seen: Collector) -> None:
+    """`uninstrument` of one of several targets leaves the others as they are, until undo or its own turn."""
+    before = Namespaces(Base, Sub, Other)
+    made = instrument([Base, Other, "nosuchpkg.later"])
+    uninstrument(Base)
+    assert (Base().run(1), Other().work()) == (1, "other")
+    assert names(seen) == ["Other.work"]
+    assert made.wrapped == ["Other.work"]
+    assert made.waiting == ["nosuchpkg.later"]
+    assert made.active
+    uninstrument(Other)
+    assert made.active
+    uninstrument("nosuchpkg.later")
+    assert not made.active
+    assert before.differences() == []
+
+
+def test_what_is_asked_for_by_name_decides(seen: Collector) -> None:
+    """A name or `nested` given for a target that is instrumented already holds, the newest of several, until
+    its undo."""
+    plain = instrument(Other)
+    named = instrument(Other, name="shop")
+    again = instrument(Other)
+    newer = instrument(Other, name="market")
+    for made in (newer, again, named, plain):
+        Other().work()
+        made.undo()
+    Other().work()
+    assert names(seen) == ["market.work", "shop.work", "shop.work", "Other.work"]
 
 
 def test_uninstrument_does_what_undo_does(seen: Collector) -> None:

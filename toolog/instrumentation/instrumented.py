@@ -141,8 +141,9 @@ class Instrumentation:
     def _take(self, found: Found, rank: int, spots: Any = None) -> list[Spot]:
         fresh: list[Spot] = []
         self.skipped += found.skipped
+        asked = self._name is not None or self._nested is not None
         for tool in found.tools:
-            spot = grant(self, tool, rank)
+            spot = grant(self, tool, rank, asked=asked)
             if isinstance(spot, str):
                 self.skipped.append(Skipped(tool.path, spot))
                 continue
@@ -246,10 +247,30 @@ class Instrumentation:
                 give_back()
 
     def _covers(self, target: Target) -> bool:
-        return any(
-            (kind == target.kind and held() is target.value) or label == target.label
-            for kind, label, held in self._targets
-        )
+        return any(self._is_same(held, target) for held in self._targets)
+
+    @staticmethod
+    def _is_same(held: tuple[str, str, Any], target: Target) -> bool:
+        kind, label, value = held
+        return (kind == target.kind and value() is target.value) or label == target.label
+
+    def leave(self, target: Target) -> None:
+        """Undo what was done for one target; the others of the same list stay instrumented."""
+        with lock:
+            rest = [held for held in self._targets if not self._is_same(held, target)]
+            self.undo()
+            if not rest:
+                return
+            self._targets = rest
+            self.label = ", ".join(label for _, label, _ in rest)
+            for noted in (self.wrapped, self._named, self.skipped, self.adapted, self._watched):
+                noted.clear()
+            _active.append(self)
+            for kind, label, value in rest:
+                if kind == "pending" and find_dotted(label) is not None:
+                    self._install(resolve(label))
+                elif value() is not None:
+                    self._install([Target(kind, value(), label)])
 
     def __enter__(self) -> Instrumentation:
         return self

@@ -31,16 +31,17 @@ from toolog.instrumentation.kinds import (
 from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import BoundToolWrapper, ToolWrapper, wrapper_in
-from toolog.instrumentation.spots import Grant, Spot, spot_at
+from toolog.instrumentation.spots import Grant, Spot, by_age, decisive, spot_at
 from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, put
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
 
 
-def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
-    """Give a target its claim on a tool and see that the wrapper stands there; a text says why it cannot
-    be."""
+def grant(owner: object, tool: Tool, rank: int, *, asked: bool = False) -> Spot | str:
+    """Give a target its claim on a tool and see that the wrapper stands there; a text says why it cannot be.
+
+    ``asked``: for this name, or this way of nesting, which so goes before those that stand there."""
     spot = spot_at(tool.holder, tool.attribute)
     fresh = spot is None
     if spot is None:
@@ -53,7 +54,7 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
     for held in spot.grants:
         if held.owner is owner and _same_gate(held.tool, tool):
             return spot
-    claim = Grant(owner, tool, make_plan(tool, spot.raw), rank)
+    claim = Grant(owner, tool, make_plan(tool, spot.raw), rank, asked)
     before = _decisive(spot)
     spot.grants.append(claim)
     spot.linked = False
@@ -80,8 +81,8 @@ def _decisive(spot: Spot) -> list[int]:
     """Tell which grants decide about a spot's calls, to see whether a new one changes anything."""
     opened = [grant for grant in spot.grants if grant.tool.gate is None]
     if opened:
-        return [id(max(opened, key=lambda grant: grant.rank))]
-    return [id(grant) for grant in spot.grants]
+        return [id(decisive(opened))]
+    return [id(grant) for grant in by_age(spot.grants)]
 
 
 def decorated_in(raw: Any) -> ToolWrapper | None:
