@@ -37,8 +37,8 @@ def instrument(
     for a module, True for anything smaller.
 
     Returns an `Instrumentation`: what was wrapped and skipped, and the way to undo it. Doing it twice changes
-    nothing, but a ``name`` or ``nested`` that was not asked for before. Raises ConfigError for a target that cannot be one and for a glob that matches nothing. Since
-    0.1.
+    nothing; a ``name`` or ``nested`` given for what is instrumented already holds. Raises ConfigError for a
+    target that cannot be one and for a glob that matches nothing. Since 0.1.
     """
     if name is not None and not (isinstance(name, str) and name):
         raise ConfigError(f"name takes a text, not {name!r}")
