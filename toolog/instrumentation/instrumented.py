@@ -19,15 +19,19 @@ from toolog.instrumentation.frameworks.install import Installed, claim, disclaim
 from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
-from toolog.instrumentation.kinds import all_subclasses, module_of, mro, root_package
+from toolog.instrumentation.kinds import all_subclasses, is_class, module_of, mro, root_package
 from toolog.instrumentation.overrides import chainable, link_line, link_overrides
 from toolog.instrumentation.patch import grant, grant_constructor, lock, release, release_constructor
 from toolog.instrumentation.room import give_back
 from toolog.instrumentation.spots import Spot
+from toolog.instrumentation.stacks import original_of
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
 from toolog.instrumentation.targets import Target, find_dotted, resolve, search
 
 _active: list[Instrumentation] = []
+
+_NAMED = ("pending", "module", "framework")
+"""Kinds of targets that are one by their name; several objects, functions or classes may have the same."""
 
 # Its constructor takes machinery and credentials, no settings.
 leave_config_out("botocore.client", "BaseClient")
@@ -147,10 +151,12 @@ class Instrumentation:
             if isinstance(spot, str):
                 self.skipped.append(Skipped(tool.path, spot))
                 continue
-            if spots is None:
+            if spots is not None:
+                spots.add(spot)
+            elif is_class(tool.holder) or isinstance(tool.holder, ModuleType):
                 self._spots[id(spot)] = spot
             else:
-                spots.add(spot)
+                self._adopted.add(spot)  # an object holds it, in its own namespace
             fresh.append(spot)
             self._note_wrapped(tool.name)
         link_overrides(fresh)
@@ -249,10 +255,20 @@ class Instrumentation:
     def _covers(self, target: Target) -> bool:
         return any(self._is_same(held, target) for held in self._targets)
 
+    def _is_of_objects(self) -> bool:
+        return all(kind in ("instance", "method") for kind, _, _ in self._targets)
+
+    def _is_over(self) -> bool:
+        return all(value() is None for _, _, value in self._targets)
+
     @staticmethod
     def _is_same(held: tuple[str, str, Any], target: Target) -> bool:
         kind, label, value = held
-        return (kind == target.kind and value() is target.value) or label == target.label
+        if kind != target.kind or kind in _NAMED:
+            return label == target.label
+        if kind == "method":  # made anew each time that it is asked for
+            return bool(value() == target.value)
+        return original_of(value()) is original_of(target.value)
 
     def leave(self, target: Target) -> None:
         """Undo what was done for one target; the others of the same list stay instrumented."""
@@ -321,6 +337,7 @@ def put_on(made: Instrumentation, targets: list[Target]) -> None:
     Raises ConfigError for a glob that matches nothing in its targets.
     """
     with lock:
+        _let_go()
         _active.append(made)
         try:
             made._install(targets)
@@ -329,6 +346,22 @@ def put_on(made: Instrumentation, targets: list[Target]) -> None:
         except BaseException:
             made.undo()
             raise
+
+
+class _Objects:
+    """How many instrumentations of single objects there are before it is looked which objects are gone."""
+
+    least = limit = 64
+
+
+def _let_go() -> None:
+    """Undo what was made for objects that are gone, now and then: a program may instrument all it makes."""
+    objects = [made for made in _active if made._is_of_objects()]
+    if len(objects) >= _Objects.limit:
+        gone = [made for made in objects if made._is_over()]
+        for made in gone:
+            made.undo()
+        _Objects.limit = max(_Objects.least, 2 * (len(objects) - len(gone)))
 
 
 def covering(target: Target) -> list[Instrumentation]:

@@ -19,6 +19,7 @@ from toolog.instrumentation.callers import looks_as_told, looks_at_caller
 from toolog.instrumentation.found import Tool
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
 from toolog.instrumentation.kinds import (
+    Kind,
     all_subclasses,
     class_vars,
     is_class,
@@ -54,6 +55,9 @@ def grant(owner: object, tool: Tool, rank: int, *, asked: bool = False) -> Spot 
     for held in spot.grants:
         if held.owner is owner and _same_gate(held.tool, tool):
             return spot
+    below = kind_of(spot.raw)
+    if below is not None:  # not our wrapper, as the search found it: that would be kept for it
+        tool = tool._replace(raw=spot.raw, kind=Kind(tool.kind.binding, below.function))
     claim = Grant(owner, tool, make_plan(tool, spot.raw), rank, asked)
     before = _decisive(spot)
     spot.grants.append(claim)

@@ -27,7 +27,7 @@ from toolog.instrumentation.stacks import Standing, stack_at
 class Grant:
     """One target's claim on a spot, with the plan that its calls would be recorded by."""
 
-    __slots__ = ("asked", "owner", "plan", "rank", "tool")
+    __slots__ = ("_wrapper", "asked", "owner", "plan", "rank", "tool")
 
     def __init__(self, owner: object, tool: Tool, plan: Plan, rank: int, asked: bool) -> None:
         self.owner = owner
@@ -35,6 +35,14 @@ class Grant:
         self.plan = plan
         self.rank = rank
         self.asked = asked  # for this name, or this way of nesting
+        self._wrapper: Wrapper | None = None
+
+    @property
+    def wrapper(self) -> Wrapper:
+        """What records calls by its plan."""
+        if self._wrapper is None:
+            self._wrapper = make_wrapper(self.plan)
+        return self._wrapper
 
 
 def by_age(grants: list[Grant]) -> list[Grant]:
@@ -69,15 +77,13 @@ class Spot(Standing):
         opened = [grant for grant in self.grants if grant.tool.gate is None]
         if opened:
             best = decisive(opened)
-            wrapper = self._for_others(make_wrapper(best.plan))
+            wrapper = self._for_others(best.wrapper)
             if best.tool.homes:
                 return make_outermost(wrapper, best.tool.homes)
         else:
             ranked = sorted(by_age(self.grants), key=lambda grant: -grant.rank)
             wrapper = self._for_others(
-                make_gate(
-                    [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
-                )
+                make_gate([(grant.tool.gate, grant.wrapper) for grant in ranked if grant.tool.gate])
             )
         self.is_gated = len(self.overriding) > 0
         return make_super_gate(wrapper, identify, self.above) if self.is_gated else wrapper
