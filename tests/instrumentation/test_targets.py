@@ -171,6 +171,61 @@ def test_a_dotted_name_may_lead_into_a_loaded_module(seen: Collector, late: Path
         instrument("latepkg.tools.Kit.runn")
 
 
+LAZY = {
+    "__init__.py": """
+        import importlib
+
+        def __getattr__(name):
+            if name not in ("work", "Kit", "fresh"):
+                raise AttributeError(name)
+            found = getattr(importlib.import_module("lazypkg.inner"), name)
+            if name != "fresh":
+                globals()[name] = found
+            return found
+    """,
+    "inner.py": """
+        def work(n): return n
+        def fresh(n): return n
+        class Kit:
+            def run(self, n): return n
+    """,
+}
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_name_that_a_package_makes_when_it_is_asked_for_is_waited_for(
+    seen: Collector, tmp_path: Path, loaded: bool
+) -> None:
+    """It is instrumented when the program itself asks, nothing is asked for before, and the package's own
+    function is back when all have come, or by undo."""
+    with package(tmp_path, "lazypkg", LAZY) as lazypkg:
+        plain = vars(lazypkg)["__getattr__"]
+        if not loaded:
+            del sys.modules["lazypkg"]
+        made = instrument(["lazypkg.work", "lazypkg.Kit.run", "lazypkg.fresh"])
+        unmade = instrument("lazypkg.Kit.stop")
+        lazypkg = importlib.import_module("lazypkg")
+        hook = plain if loaded else None
+        assert "lazypkg.inner" not in sys.modules
+        with pytest.raises(AttributeError):
+            _ = lazypkg.nothing
+        assert (lazypkg.work(1), lazypkg.Kit().run(2), lazypkg.fresh(3), lazypkg.fresh(4)) == (1, 2, 3, 4)
+        assert names(seen) == ["work", "Kit.run", "fresh", "fresh"]
+        assert made.waiting == unmade.waiting == []
+        assert [tuple(item) for item in unmade.skipped] == [
+            ("lazypkg.Kit.stop", "lazypkg.Kit has no such name")
+        ]
+        assert isinstance(vars(lazypkg)["__getattr__"], types.FunctionType)
+        assert hook is None or vars(lazypkg)["__getattr__"] is hook
+        never = instrument("lazypkg.later")
+        assert not isinstance(vars(lazypkg)["__getattr__"], types.FunctionType)
+        never.undo()
+        made.undo()
+        assert isinstance(vars(lazypkg)["__getattr__"], types.FunctionType)
+        assert lazypkg.fresh(5) == 5
+        assert names(seen) == []
+
+
 def test_a_dotted_name_may_end_at_a_method_of_an_object(seen: Collector, late: Path) -> None:
     """Of an object that a module holds one method is a tool, for that object alone."""
     tools = importlib.import_module("latepkg.tools")

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
-from toolog.instrumentation import imports
+from toolog.instrumentation import imports, lazynames
 from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Skipped, ToolClass
@@ -26,7 +26,7 @@ from toolog.instrumentation.room import give_back
 from toolog.instrumentation.spots import Spot
 from toolog.instrumentation.stacks import original_of
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
-from toolog.instrumentation.targets import Target, find_dotted, resolve, search
+from toolog.instrumentation.targets import Target, find_below, find_dotted, resolve, search
 
 _active: list[Instrumentation] = []
 
@@ -115,11 +115,31 @@ class Instrumentation:
             self.wrapped.append(name)
 
     def _await(self, path: str) -> None:
-        """Wait for the module of this name, and for those above it: the end may be a class or a function."""
+        """Wait for the module of this name, and for those above it: the end may be a class or a function, made
+        by a module when it is asked for."""
+        name = ""
         while path:
-            if path not in sys.modules:
+            module = sys.modules.get(path)
+            if module is None:
                 imports.await_module(path, self._imported)
-            path = path.rpartition(".")[0]
+            elif name and lazynames.makes_names(module):
+                lazynames.await_name(module, name, self._given)
+                return
+            path, _, name = path.rpartition(".")
+
+    def _given(self, module: str, name: str, value: Any) -> None:
+        with lock:
+            if self not in _active:
+                return
+            prefix = f"{module}.{name}"
+            for path in [one for one in self.waiting if f"{one}.".startswith(f"{prefix}.")]:
+                found = find_below(value, path[len(prefix) + 1 :])
+                self.waiting.remove(path)
+                if found is None:
+                    self.skipped.append(Skipped(path, f"{prefix} has no such name"))
+                else:
+                    self._install([target._replace(label=path) for target in resolve(found)])
+            self._settle()
 
     def _imported(self, module: ModuleType) -> None:
         with lock:
@@ -131,16 +151,21 @@ class Instrumentation:
                 self.waiting.remove(path)
                 self.skipped = [item for item in self.skipped if item.name != path]
                 self._install(resolve(path))
-            if self.waiting:
-                for path in self.waiting:
-                    self._await(path)
-                return
-            imports.forget(self._imported)
-            try:
-                if not self.adapted:
-                    self._choice.check(self.label)
-            except ConfigError as error:  # too late to raise: an import must not fail for it
-                self.skipped.append(Skipped(self.label, str(error)))
+            self._settle()
+
+    def _settle(self) -> None:
+        """Go on waiting, or look whether each glob matched something in all that came."""
+        for path in self.waiting:
+            self._await(path)
+        if self.waiting:
+            return
+        imports.forget(self._imported)
+        lazynames.forget(self._given)
+        try:
+            if not self.adapted:
+                self._choice.check(self.label)
+        except ConfigError as error:  # too late to raise: an import must not fail for it
+            self.skipped.append(Skipped(self.label, str(error)))
 
     def _take(self, found: Found, rank: int, spots: Any = None) -> list[Spot]:
         fresh: list[Spot] = []
@@ -229,6 +254,7 @@ class Instrumentation:
                 return
             _active.remove(self)
             imports.forget(self._imported)
+            lazynames.forget(self._given)
             for hook in self._hooks:
                 hook.remove(self)
             for boxes in self._toolboxes:

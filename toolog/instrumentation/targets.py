@@ -163,13 +163,17 @@ def find_dotted(path: str) -> Any:
         module = sys.modules.get(".".join(parts[:size]))
         if module is None:
             continue
-        value: Any = module
-        for part in parts[size:]:
-            value = _static_get(value, part)
-            if value is None:
-                return None
-        return value
+        return find_below(module, ".".join(parts[size:]))
     return None
+
+
+def find_below(value: Any, path: str) -> Any:
+    """Return what a dotted name stands for below a value ("": the value), or None; evaluates nothing."""
+    for part in path.split(".") if path else ():
+        value = _static_get(value, part)
+        if value is None:
+            return None
+    return value
 
 
 def _static_get(value: Any, name: str) -> Any:
