@@ -115,8 +115,8 @@ class Instrumentation:
             self.wrapped.append(name)
 
     def _await(self, path: str) -> None:
-        """Wait for the module of this name, and for those above it: the end may be a class or a function, made
-        by a module when it is asked for."""
+        """Wait for the module of this name, and for those above it: the end may be a class or a function,
+        also one that a module makes when it is asked for."""
         name = ""
         while path:
             module = sys.modules.get(path)
