@@ -1,8 +1,8 @@
 """Names that a module makes when somebody asks for them (its ``__getattr__``), waited for by name.
 
-A package that loads its parts late has none of them in its namespace. Nothing is asked for by us: while a name
-is waited for, a `Giver` stands where the module's ``__getattr__`` stood, and calls back when the program itself
-asks. It takes itself away with the last name that is waited for.
+A package that loads its parts late has none of them in its namespace. Nothing is asked for by us: while a
+name is waited for, a `Giver` stands where the module's ``__getattr__`` stood, and calls back when the program
+itself asks. It takes itself away with the last name that is waited for.
 """
 
 from __future__ import annotations
