@@ -180,8 +180,8 @@ class Single:
 
 
 def test_an_object_that_is_set_up_anew_is_told_anew(seen: Collector) -> None:
-    """A singleton whose constructor runs again with something else has another record and id, which
-    names the former one; a constructor that raises leaves what was."""
+    """A singleton whose constructor runs again with something else has another record and id; a
+    constructor that raises leaves what was."""
 
     class Shared(Single): ...
 
@@ -192,7 +192,10 @@ def test_an_object_that_is_set_up_anew_is_told_anew(seen: Collector) -> None:
     Shared.made.run()
     bern, rome = instances(seen)
     assert (bern["config"], rome["config"]) == ({"city": "Bern"}, {"city": "Rome"})
-    assert rome["recreated_from"] == bern["instance_id"] != rome["instance_id"]
+    assert rome["instance_id"] != bern["instance_id"]
+    assert Shared("Bern").run() == "Bern"
+    assert instances(seen)[2]["recreated_from"] == bern["instance_id"]  # set up as it was before
+    seen.records.pop()
     assert [call["instance_id"] for call in calls(seen)] == [
         *[bern["instance_id"]] * 2, *[rome["instance_id"]] * 2,
     ]  # fmt: skip

@@ -85,7 +85,7 @@ def begin(
     runs.
 
     A constructor that runs again on the same object (of a singleton, each time somebody asks for it) sets it
-    up anew where it changes the object: told as one recreated from what it was. ``holder``: the class of the
+    up anew where it changes the object: told as another instance. ``holder``: the class of the
     constructor, as one of a base that is called later sets up a part only.
     ``inside``: the package makes the object for itself, so it is told about only when it is first called.
     ``factories``: as in `factories_of`; those that were given no argument are looked at in `finish`.
@@ -113,7 +113,6 @@ def begin(
         return Newborn(key, known, inside, made, None)
     if known.setup == former.setup:
         return None
-    known.recreated_from = former.instance_id
     _building[key] = former
     return Newborn(key, known, inside, made, _state(instance))
 
