@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import collections.abc
 import contextlib
-import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -117,10 +116,9 @@ def tools_of(shop: ModuleType) -> list[Any]:
 
 
 def test_a_tool_is_of_the_abstract_classes_that_it_was_of(seen: Collector, shop: ModuleType) -> None:
-    """`isinstance` with the abstract classes and protocols of the standard library says what it said."""
+    """`isinstance` with the abstract classes of the standard library says what it said."""
     kinds = [getattr(collections.abc, name) for name in collections.abc.__all__ if name != "ByteString"]
     kinds += [contextlib.AbstractContextManager, contextlib.AbstractAsyncContextManager]
-    kinds += [typing.SupportsInt, typing.SupportsIndex, typing.SupportsFloat]
 
     def look() -> list[list[str]]:
         return [[kind.__name__ for kind in kinds if isinstance(tool, kind)] for tool in tools_of(shop)]
