@@ -119,8 +119,8 @@ del Offers.__slots__  # an attribute of every wrapper, else
 class Named(type):
     """A type of wrappers that abstract classes take for ``stands_for``.
 
-    They look through ``type(tool).__mro__`` for special methods, whatever these answer then. (Python itself does
-    not go by this attribute, nor do protocols from Python 3.12 on.)
+    They look through ``type(tool).__mro__`` for special methods, whatever these answer then. (Python itself
+    does not go by this attribute, nor do protocols from Python 3.12 on.)
     """
 
     stands_for: type = object
