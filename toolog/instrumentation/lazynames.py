@@ -58,10 +58,10 @@ def makes_names(module: ModuleType) -> bool:
 
 def await_name(module: ModuleType, name: str, callback: Callback) -> None:
     """Call back once, with the module's name, this name and its value, when the program asks for it."""
+    names = module_vars(module)
     giver = _givers.get(id(module))
-    if giver is None or module_vars(module).get(_HOOK) is not giver:
-        giver = _givers[id(module)] = Giver(module)
-        module_vars(module)[_HOOK] = giver
+    if giver is None or names[_HOOK] is not giver:
+        giver = names[_HOOK] = _givers[id(module)] = Giver(module)
     callbacks = giver.waiting.setdefault(name, [])
     if callback not in callbacks:
         callbacks.append(callback)
