@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from wrapt import FunctionWrapper
+
 from toolog.snapshot.state import class_dict_of, mro_of
 
 
@@ -116,7 +118,7 @@ for _name, _operation in ALWAYS.items():
 del Offers.__slots__  # an attribute of every wrapper, else
 
 
-class Named(type):
+class Named(type(FunctionWrapper)):  # type: ignore[misc]
     """A type of wrappers that abstract classes take for ``stands_for``.
 
     They look through ``type(tool).__mro__`` for special methods, whatever these answer then. (Python itself
