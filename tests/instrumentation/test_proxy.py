@@ -298,6 +298,13 @@ def test_a_method_called_past_its_binding_is_recorded_with_its_object(seen: Coll
     assert found[0]["instance_id"] == found[1]["instance_id"]
 
 
+def test_a_methods_object_may_be_given_by_name(seen: Collector) -> None:
+    """`Class.run(self=obj)` and `vars(cls)["run"](self=obj)` are calls as any other: it is no argument."""
+    tools = Tools("Rome")
+    assert Tools.run(self=tools, n=3) == vars(Tools)["run"](self=tools, n=3) == "3m in Rome"
+    assert [item["input"] for item in calls(seen)] == [{"n": 3, "unit": "m"}] * 2
+
+
 def test_wrong_arguments_fail_as_they_did_and_are_recorded(seen: Collector) -> None:
     """The function itself refuses a wrong call, in its own words; the failure is a record."""
     with pytest.raises(TypeError, match=r"Tools.run\(\) missing 1 required positional argument: 'n'"):
