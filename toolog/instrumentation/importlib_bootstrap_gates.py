@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from toolog.arguments import Arguments
 from toolog.call import Call, Plan
-from toolog.context import Place, Scope, current, pop, push
+from toolog.context import Place, Scope, current, is_inside, pop, push
 from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
 from toolog.instrumentation.endings import step_out
@@ -216,14 +216,15 @@ def make_not_ours(record: Wrapper) -> Wrapper:
 class Region(Place):
     """Inside a constructor of a package: what it calls of the same package is no tool call of the agent."""
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    def __init__(self, package: str, region: str | None) -> None:
+        super().__init__(None, package, region or package)
 
 
 def make_constructor(
     holder: type,
     package: str,
     nested: bool,
+    region: str | None,
     is_tool_class: Callable[[type], bool],
     arguments: Arguments,
     factories: dict[str, str],
@@ -234,7 +235,7 @@ def make_constructor(
     nothing of the same package is recorded inside. An exception passes through, and the instance is
     forgotten.
     """
-    region = Region(package)
+    place = Region(package, region)
     is_used_by_us = package in OWN_LIBRARIES
 
     def toolog_constructor(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
@@ -243,7 +244,7 @@ def make_constructor(
         try:
             scope = current.get()
             if scope is None or not scope.muted or scope.muted != get_ident():
-                inside = scope is not None and not nested and scope.plan.package is package
+                inside = not nested and is_inside(scope, place)
                 if is_tool_class(type(instance)) and not (is_used_by_us and is_own_call(sys._getframe(1))):
                     newborn = begin(
                         instance, arguments, args, kwargs,
@@ -251,7 +252,7 @@ def make_constructor(
                     )  # fmt: skip
                 if not nested and not inside:
                     within = Scope(scope)
-                    within.plan = region
+                    within.plan = place
                     token = push(within)
         except Exception as trouble:
             contain("constructor", trouble)

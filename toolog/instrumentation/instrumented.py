@@ -88,6 +88,8 @@ class Instrumentation:
                 continue
             found = Found()
             search(target, self._choice, found, name=self._name, nested=self._nested)
+            if target.kind == "module":
+                found.set_region(target.label)
             fresh += self._take(found, target.rank)
             self._follow_subclasses(found, target.rank)
             if found.adapted:
@@ -146,7 +148,7 @@ class Instrumentation:
             if self not in _active:
                 return
             for path in list(self.waiting):
-                if find_dotted(path) is None:
+                if find_dotted(path) is None or imports.is_running(path):
                     continue
                 self.waiting.remove(path)
                 self.skipped = [item for item in self.skipped if item.name != path]
@@ -197,7 +199,7 @@ class Instrumentation:
         self._take(found, 1, self._adopted)
 
     def _wrap_constructor(self, cls: type, item: ToolClass, spots: Any) -> None:
-        made = grant_constructor(self, cls, item.package, item.nested, self._is_tool_class)
+        made = grant_constructor(self, cls, item, self._is_tool_class)
         if made is None:
             return
         if spots is None:

@@ -16,7 +16,7 @@ from toolog.arguments import Arguments, read_signature
 from toolog.instances import factories_of
 from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_as_told, looks_at_caller
-from toolog.instrumentation.found import Tool
+from toolog.instrumentation.found import Tool, ToolClass
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
 from toolog.instrumentation.kinds import (
     Kind,
@@ -134,10 +134,10 @@ def _shows_us(constructor: Any, holder: type, package: str) -> bool:
 
 
 def grant_constructor(
-    owner: object, holder: type, package: str, nested: bool, is_tool_class: Callable[[type], bool]
+    owner: object, holder: type, item: ToolClass, is_tool_class: Callable[[type], bool]
 ) -> Spot | None:
     """Wrap a class's own ``__init__``, if it has one written in Python: it configures instances, but is no
-    tool."""
+    tool. ``item`` is the class that was found, this one or one below it."""
     names = class_vars(holder)
     if "__init__" not in names:
         return None
@@ -148,14 +148,17 @@ def grant_constructor(
     signature = read_signature(raw)
     if signature is None or not (type(raw) is FunctionType or type(raw).__name__ == "FunctionWrapper"):
         return None
-    if _shows_us(raw, holder, package):  # its objects are then captured from their state
+    if _shows_us(raw, holder, item.package):  # its objects are then captured from their state
         return None
     if names.get("_is_protocol") is True and module_of(raw) != module_of(holder):
         return None  # typing's own, which it knows by identity, and replaces when the first object is made
     spot = Spot(holder, "__init__", raw)
     try:
         arguments = Arguments(signature, skip_first=True)
-        spot.place(make_constructor(holder, package, nested, is_tool_class, arguments, factories_of(holder)))
+        wrapper = make_constructor(
+            holder, item.package, item.nested, item.region, is_tool_class, arguments, factories_of(holder)
+        )
+        spot.place(wrapper)
     except TypeError:
         return None
     return spot
