@@ -112,10 +112,7 @@ class Offers:
     __slots__ = ()
 
 
-for _name in SPECIAL.keys() - {
-    *LACKING,
-    "__iter__",
-}:  # wrapt 1 has it; else Python asks `__getitem__`
+for _name in SPECIAL.keys() - {*LACKING, "__iter__"}:  # (where wrapt 1 has it, Python would ask the next)
     setattr(Offers, _name, Offer(_name, SPECIAL[_name]))
 del Offers.__slots__  # an attribute of every wrapper, else
 
