@@ -22,6 +22,7 @@ from typing import Any
 
 import cloudpickle
 import pytest
+import wrapt
 from tooling import calls, names, package, watching
 
 from tests.helpers import Collector
@@ -298,6 +299,7 @@ def test_a_method_called_past_its_binding_is_recorded_with_its_object(seen: Coll
     assert found[0]["instance_id"] == found[1]["instance_id"]
 
 
+@pytest.mark.skipif(not hasattr(wrapt, "BaseObjectProxy"), reason="wrapt 1 takes the object by position only")
 def test_a_methods_object_may_be_given_by_name(seen: Collector) -> None:
     """`Class.run(self=obj)` and `vars(cls)["run"](self=obj)` are calls as any other: it is no argument."""
     tools = Tools("Rome")

@@ -83,7 +83,7 @@ async def _enter_async(manager: Any) -> None:
         pass
 
 
-ALWAYS: dict[str, Callable[[Any], Any]] = {
+SPECIAL: dict[str, Callable[[Any], Any]] = {
     "__len__": len,
     "__enter__": _enter,
     "__exit__": _enter,
@@ -93,18 +93,17 @@ ALWAYS: dict[str, Callable[[Any], Any]] = {
     "__int__": int,
     "__float__": float,
     "__complex__": complex,
-}
-"""What wrapt's wrappers have in any case. (Their ``__getitem__`` stays: one in Python would make a wrapper a
-sequence for the interpreter, to be iterated over by numbers.)"""
-
-NEVER: dict[str, Callable[[Any], Any]] = {
     "__iter__": iter,
     "__next__": next,
     "__aiter__": aiter,
     "__anext__": anext,
     "__await__": lambda value: _run(_await(value)),
 }
-"""What they lack in any case."""
+"""What a wrapper is to have where the wrapped has it, and what it stands for. (wrapt's ``__getitem__`` stays:
+one in Python would make a wrapper a sequence for the interpreter, to be iterated over by numbers.)"""
+
+LACKING = tuple(name for name in SPECIAL if not hasattr(FunctionWrapper, name))
+"""What wrapt's wrappers never have; the rest they have in any case."""
 
 
 class Offers:
@@ -113,8 +112,8 @@ class Offers:
     __slots__ = ()
 
 
-for _name, _operation in ALWAYS.items():
-    setattr(Offers, _name, Offer(_name, _operation))
+for _name in SPECIAL.keys() - {*LACKING, "__iter__"}:  # (where wrapt 1 has it, Python would ask the next)
+    setattr(Offers, _name, Offer(_name, SPECIAL[_name]))
 del Offers.__slots__  # an attribute of every wrapper, else
 
 
@@ -136,13 +135,13 @@ _kinds: dict[tuple[Any, ...], type] = {}
 
 
 def kind_for(kind: type, wrapped: Any) -> type:
-    """Return a type of wrappers: ``kind``, or one like it that has those of `NEVER` that the wrapped has."""
-    lacking = tuple(name for name in NEVER if offers(wrapped, name))
+    """Return a type of wrappers: ``kind``, or one like it with those of `LACKING` that the wrapped has."""
+    lacking = tuple(name for name in LACKING if offers(wrapped, name))
     if not lacking:
         return kind
     made = _kinds.get((kind, *lacking))
     if made is None:
-        names = {name: Offer(name, NEVER[name]) for name in lacking}
+        names = {name: Offer(name, SPECIAL[name]) for name in lacking}
         names["__annotations__"] = class_dict_of(kind)["__annotations__"]
         made = _kinds[kind, *lacking] = type.__call__(type(kind), kind.__name__, (kind,), names)
     return made
