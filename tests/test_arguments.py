@@ -105,3 +105,13 @@ def test_self_is_left_out() -> None:
         "city": "Paris",
         "days": 3,
     }
+
+
+def _method(self: Any, a: Any = 1, **more: Any) -> None: ...
+
+
+def test_a_methods_object_given_by_its_name_is_no_argument() -> None:
+    """``Class.method(self=object, a=2)`` is told as ``object.method(a=2)`` is."""
+    arguments = Arguments(read_signature(_method), skip_first=True)
+    assert arguments.named((), {"self": object(), "a": 2, "b": 3}) == {"a": 2, "more": {"b": 3}}
+    assert Arguments(read_signature(_method)).named((), {"self": 5}) == {"self": 5, "a": 1, "more": {}}

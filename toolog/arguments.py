@@ -20,12 +20,15 @@ class Arguments:
     the answer. Everything else goes through `named`.
     """
 
-    __slots__ = ("_defaults", "_keywords", "_positional", "_var_keyword", "_var_positional", "names", "size",
-                 "tails", "template")  # fmt: skip
+    __slots__ = ("_defaults", "_keywords", "_object", "_positional", "_var_keyword", "_var_positional",
+                 "names", "size", "tails", "template")  # fmt: skip
 
     def __init__(self, signature: inspect.Signature | None, *, skip_first: bool = False) -> None:
         parameters = list(signature.parameters.values()) if signature is not None else []
+        self._object: str | None = None  # the name by which a method's object may be given: it is no argument
         if skip_first and parameters and parameters[0].kind in _POSITIONAL:
+            if parameters[0].kind is not inspect.Parameter.POSITIONAL_ONLY:
+                self._object = parameters[0].name
             parameters = parameters[1:]
         self._var_positional: str | None = "args" if signature is None else None
         self._var_keyword: str | None = "kwargs" if signature is None else None
@@ -78,7 +81,7 @@ class Arguments:
         for name, value in kwargs.items():
             if name in self._keywords and name not in named:
                 named[name] = value
-            else:
+            elif name != self._object:
                 extra[name] = value
         for name, value in self._defaults.items():
             if name not in named:

@@ -36,9 +36,9 @@ class Plan(Place):
     changes.
 
     ``tool_name`` is what the record calls the tool; ``package`` its root package; with ``nested`` False only
-    the outermost call of that package is recorded. ``identify`` gives the MessagePack bytes of an instance's
-    id, or None for "no instance" (set by what captures tool instances). ``description`` stands in each record
-    as it is, so whoever makes a plan masks it.
+    the outermost call of its ``region`` (by default the package) is recorded. ``identify`` gives the
+    MessagePack bytes of an instance's id, or None for "no instance" (set by what captures tool instances).
+    ``description`` stands in each record as it is, so whoever makes a plan masks it.
     """
 
     __slots__ = (
@@ -60,11 +60,12 @@ class Plan(Place):
         type: str = "function",
         description: str | None = None,
         nested: bool = True,
+        region: str | None = None,
         skip_first: bool = False,
         signature: inspect.Signature | None = None,
         identify: Callable[[Any], bytes | None] | None = None,
     ) -> None:
-        super().__init__(tool_name, package)
+        super().__init__(tool_name, package, None if nested else region or package)
         self.function = function
         self.module = module
         self.qualname = qualname or tool_name

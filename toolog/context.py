@@ -61,13 +61,20 @@ class Bag:
 
 
 class Place:
-    """Which tool or package a scope stands in; a tool's ``Plan`` is one."""
+    """Which tool or package a scope stands in; a tool's ``Plan`` is one.
 
-    __slots__ = ("package", "tool_name")
+    ``region`` is the module or package (its dotted name) of which only the outermost call is recorded, None
+    where calls inside are recorded, too.
+    """
 
-    def __init__(self, tool_name: str | None = None, package: str | None = None) -> None:
+    __slots__ = ("package", "region", "tool_name")
+
+    def __init__(
+        self, tool_name: str | None = None, package: str | None = None, region: str | None = None
+    ) -> None:
         self.tool_name = tool_name
         self.package = package
+        self.region = region
 
 
 EMPTY = Bag()
@@ -158,6 +165,25 @@ class Scope:
         """Whether it is a tool's call, and not a scope inside of one."""
         above = self.parent
         return self.plan.tool_name is not None and (above is None or above.span != self.span)
+
+
+def is_inside(scope: Scope | None, place: Place) -> bool:
+    """Whether a call stands inside another one of its own region: one is a part of the other, or the same.
+
+    Two modules of one package that were pointed at one by one are regions of their own, and a function or
+    class that was pointed at is none.
+    """
+    region = place.region
+    if region is None:
+        return False
+    while scope is not None and scope.plan.package is place.package:
+        outer = scope.plan.region
+        if outer is not None and (
+            outer == region or outer.startswith(f"{region}.") or region.startswith(f"{outer}.")
+        ):
+            return True
+        scope = scope.parent
+    return False
 
 
 current: ContextVar[Scope | None] = ContextVar("toolog_scope", default=None)

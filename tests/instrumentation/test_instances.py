@@ -11,6 +11,7 @@ import textwrap
 import threading
 import weakref
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import attrs
@@ -144,7 +145,7 @@ def test_an_implementation_of_a_protocol_has_its_own_constructor_run(seen: Colle
             configs = [record["config"] for record in instances(seen)]
             assert configs == [{"path": "a"}, {"path": "a"}, {}]
         assert vars(module.File)["__init__"] is vars(module.Base)["__init__"]
-        assert type(module.File.__init__).__name__ == "function"
+        assert type(module.File.__init__) is FunctionType
 
 
 def test_the_outermost_constructor_wins(seen: Collector) -> None:
@@ -155,6 +156,65 @@ def test_the_outermost_constructor_wins(seen: Collector) -> None:
     assert made["tool"]["qualname"] == "SecureMail"
     assert made["config"]["host"] == "mx"
     assert set(made["config"]) == {"host", "key"}
+
+
+class Single:
+    """One object for all, set up by whoever asks for it."""
+
+    once = False
+    made: Any = None
+
+    def __new__(cls, *given: Any) -> Any:
+        if cls.made is None:
+            cls.made = super().__new__(cls)
+        return cls.made
+
+    def __init__(self, city: str) -> None:
+        if city == "nowhere":
+            raise LookupError(city)
+        if not (self.once and vars(self)):
+            self.city = city
+
+    def run(self) -> str:
+        return self.city
+
+
+def test_an_object_that_is_set_up_anew_is_told_anew(seen: Collector) -> None:
+    """A singleton whose constructor runs again with something else has another record and id; a
+    constructor that raises leaves what was."""
+
+    class Shared(Single): ...
+
+    instrument([Single, Shared])
+    assert [Shared(city).run() for city in ("Bern", "Bern", "Rome")] == ["Bern", "Bern", "Rome"]
+    with pytest.raises(LookupError):
+        Shared("nowhere")
+    Shared.made.run()
+    bern, rome = instances(seen)
+    assert (bern["config"], rome["config"]) == ({"city": "Bern"}, {"city": "Rome"})
+    assert rome["instance_id"] != bern["instance_id"]
+    assert Shared("Bern").run() == "Bern"
+    assert instances(seen)[2]["recreated_from"] == bern["instance_id"]  # set up as it was before
+    seen.records.pop()
+    assert [call["instance_id"] for call in calls(seen)] == [
+        *[bern["instance_id"]] * 2, *[rome["instance_id"]] * 2,
+    ]  # fmt: skip
+
+
+def test_an_object_that_only_asks_again_stays_what_it_is(seen: Collector) -> None:
+    """A constructor that does nothing the second time, or that of a base class called later, sets nothing
+    up."""
+
+    class Once(Single):
+        once = True
+
+    instrument([Single, Once, Mail, SecureMail])
+    assert [Once("Bern").run(), Once("Rome").run()] == ["Bern", "Bern"]
+    mail = SecureMail("mx")
+    Mail.__init__(mail, "other", 25)
+    mail.send("x")
+    assert [made["config"] for made in instances(seen)] == [{"city": "Bern"}, {"host": "mx", "key": "k"}]
+    assert len({call["instance_id"] for call in calls(seen)}) == 2
 
 
 def test_an_object_that_existed_before_is_captured_from_its_state(seen: Collector) -> None:

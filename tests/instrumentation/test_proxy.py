@@ -22,6 +22,7 @@ from typing import Any
 
 import cloudpickle
 import pytest
+import wrapt
 from tooling import calls, names, package, watching
 
 from tests.helpers import Collector
@@ -296,6 +297,14 @@ def test_a_method_called_past_its_binding_is_recorded_with_its_object(seen: Coll
     found = calls(seen)
     assert [item["input"] for item in found] == [{"n": 3, "unit": "m"}] * 2
     assert found[0]["instance_id"] == found[1]["instance_id"]
+
+
+@pytest.mark.skipif(not hasattr(wrapt, "BaseObjectProxy"), reason="wrapt 1 takes the object by position only")
+def test_a_methods_object_may_be_given_by_name(seen: Collector) -> None:
+    """`Class.run(self=obj)` and `vars(cls)["run"](self=obj)` are calls as any other: it is no argument."""
+    tools = Tools("Rome")
+    assert Tools.run(self=tools, n=3) == vars(Tools)["run"](self=tools, n=3) == "3m in Rome"
+    assert [item["input"] for item in calls(seen)] == [{"n": 3, "unit": "m"}] * 2
 
 
 def test_wrong_arguments_fail_as_they_did_and_are_recorded(seen: Collector) -> None:

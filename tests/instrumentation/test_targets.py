@@ -62,10 +62,10 @@ def test_a_module_is_patched_when_it_is_imported(seen: Collector, late: Path) ->
     assert made.waiting == []
     assert sys.meta_path == finders
     made.undo()
-    assert type(work).__name__ == "ToolWrapper"  # held by this very frame, so it passes through
+    assert hasattr(work, "__toolog__")  # held by this very frame, so it passes through
     assert work(3) == 3
     assert names(seen) == []
-    assert type(vars(sys.modules["latepkg.tools"])["work"]).__name__ == "function"
+    assert type(vars(sys.modules["latepkg.tools"])["work"]) is types.FunctionType
 
 
 def test_a_module_imported_later_looks_as_if_nobody_had_waited(seen: Collector, late: Path) -> None:
@@ -169,6 +169,88 @@ def test_a_dotted_name_may_lead_into_a_loaded_module(seen: Collector, late: Path
         ConfigError, match=r"latepkg.tools.Kit has no 'runn' to instrument; did you mean 'run'"
     ):
         instrument("latepkg.tools.Kit.runn")
+
+
+LAZY = {
+    "__init__.py": """
+        import importlib
+
+        def __getattr__(name):
+            if name not in ("work", "Kit", "fresh"):
+                raise AttributeError(name)
+            found = getattr(importlib.import_module("lazypkg.inner"), name)
+            if name != "fresh":
+                globals()[name] = found
+            return found
+    """,
+    "inner.py": """
+        def work(n): return n
+        def fresh(n): return n
+        class Kit:
+            def run(self, n): return n
+    """,
+}
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_name_that_a_package_makes_when_it_is_asked_for_is_waited_for(
+    seen: Collector, tmp_path: Path, loaded: bool
+) -> None:
+    """It is instrumented when the program itself asks, nothing is asked for before, and the package's own
+    function is back when all have come, or by undo."""
+    with package(tmp_path, "lazypkg", LAZY) as lazypkg:
+        plain = vars(lazypkg)["__getattr__"]
+        if not loaded:
+            del sys.modules["lazypkg"]
+        made = instrument(["lazypkg.work", "lazypkg.Kit.run", "lazypkg.fresh"])
+        unmade = instrument("lazypkg.Kit.stop")
+        lazypkg = importlib.import_module("lazypkg")
+        hook = plain if loaded else None
+        assert "lazypkg.inner" not in sys.modules
+        with pytest.raises(AttributeError):
+            _ = lazypkg.nothing
+        assert (lazypkg.work(1), lazypkg.Kit().run(2), lazypkg.fresh(3), lazypkg.fresh(4)) == (1, 2, 3, 4)
+        assert names(seen) == ["work", "Kit.run", "fresh", "fresh"]
+        assert made.waiting == unmade.waiting == []
+        assert [tuple(item) for item in unmade.skipped] == [
+            ("lazypkg.Kit.stop", "lazypkg.Kit has no such name")
+        ]
+        assert isinstance(vars(lazypkg)["__getattr__"], types.FunctionType)
+        assert hook is None or vars(lazypkg)["__getattr__"] is hook
+        never = instrument("lazypkg.later")
+        assert not isinstance(vars(lazypkg)["__getattr__"], types.FunctionType)
+        never.undo()
+        made.undo()
+        assert isinstance(vars(lazypkg)["__getattr__"], types.FunctionType)
+        assert lazypkg.fresh(5) == 5
+        assert names(seen) == []
+
+
+def test_a_dotted_name_may_end_at_a_method_of_an_object(seen: Collector, late: Path) -> None:
+    """Of an object that a module holds one method is a tool, for that object alone."""
+    tools = importlib.import_module("latepkg.tools")
+    tools.kit = tools.Kit()
+    assert instrument("latepkg.tools.kit.run").wrapped == ["Kit.run"]
+    assert (tools.kit.run(1), tools.Kit().run(2)) == (1, 2)
+    assert [call["input"] for call in calls(seen)] == [{"n": 1}]
+    assert instrument("latepkg.tools.kit.run").wrapped == ["Kit.run"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("tools.work.now", "latepkg.tools.work has no 'now'"),
+        ("tools.Kit.runn.now", "latepkg.tools.Kit has no 'runn' to instrument; did you mean 'run'"),
+        ("tools.kit.runn", "latepkg.tools.kit has no 'runn' to instrument; did you mean 'run'"),
+        ("toolz.Kit.run", "latepkg has no 'toolz' to instrument; did you mean 'tools'"),
+    ],
+)
+def test_what_can_never_come_is_told_at_once(late: Path, path: str, message: str) -> None:
+    """A name below something loaded that has no such name is misspelt, however far below: nobody waits."""
+    tools = importlib.import_module("latepkg.tools")
+    tools.kit = tools.Kit()
+    with pytest.raises(ConfigError, match=message):
+        instrument(f"latepkg.{path}")
 
 
 @pytest.mark.parametrize("target", [42, None, b"x", {"a": 1}, 1.5, "not a name!", "a..b"])
@@ -346,7 +428,7 @@ def test_classes_that_can_be_neither_compared_nor_hashed_are_instrumented(
     assert names(seen) == ["Column.alias", "Key.alias", "Key.make" if narrow else "Column.make"]
     for one in made:
         one.undo()
-    assert type(vars(Key)["alias"]).__name__ == "function"
+    assert type(vars(Key)["alias"]) is types.FunctionType
 
 
 SHOWN_AS_FUNCTIONS = {

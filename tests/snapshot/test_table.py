@@ -255,7 +255,7 @@ def test_file_shows_name_and_mode(tmp_path: Path) -> None:
     place = tmp_path / "notes.txt"
     with open(place, "w") as file:
         file.write("secret")
-        assert plain(file) == {"type": "_io.TextIOWrapper", "name": str(place), "mode": "wb", "closed": False}
+        assert plain(file) == {"type": "_io.TextIOWrapper", "name": str(place), "mode": "w", "closed": False}
     assert plain(file)["closed"] is True
 
 

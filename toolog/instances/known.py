@@ -42,7 +42,7 @@ class Known:
 
     __slots__ = (
         "cls_name", "config", "created", "cuts", "instance_id", "package", "packed", "recreated_from", "ref",
-        "steady", "told", "type_id",
+        "setup", "steady", "told", "type_id",
     )  # fmt: skip
 
     def __init__(self, instance: Any, package: str | None) -> None:
@@ -54,6 +54,9 @@ class Known:
         self.package = package or self.cls_name[0].partition(".")[0] or None
         self.config: bytes | None = None
         self.cuts: dict[str, Any] | None = None  # what was cut from it, as in a record's ``truncated``
+        self.setup: int | None = (
+            None  # a hash of what the constructor was given; the configuration is not kept
+        )
         self.created = time.time_ns()
         self.recreated_from: str | None = recreating.get()
         self.told = False
@@ -100,6 +103,14 @@ def remember(key: int, known: Known) -> None:
             oldest = next(iter(_unweak))
             del _unweak[oldest]
             known_objects.pop(oldest, None)
+
+
+def replace(key: int, known: Known) -> None:
+    """Keep what is known of an object that was set up anew, in place of what was known of it."""
+    before = known_objects.get(key)
+    if before is not None:
+        live.pop(before.instance_id, None)
+    remember(key, known)
 
 
 def look_up_ended(instance: Any) -> Known | None:

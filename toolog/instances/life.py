@@ -10,23 +10,27 @@ from toolog.counters import contain
 from toolog.forks import after_in_child
 from toolog.instances.config import config_from_state, state_of, wants_config
 from toolog.instances.factories import complete
-from toolog.instances.known import Known, known_objects, look_up, look_up_ended, remember
+from toolog.instances.known import Known, known_objects, look_up, look_up_ended, remember, replace
 from toolog.instances.notice import tell
 from toolog.snapshot import pack_cut
+from toolog.snapshot.state import class_dict_of, mro_of
 
 _building: dict[int, Known] = {}
 
 
 class Newborn:
-    """An object whose outermost constructor is running."""
+    """An object whose outermost constructor is running; ``before``: its state, where it ran before."""
 
-    __slots__ = ("inside", "key", "known", "made")
+    __slots__ = ("before", "inside", "key", "known", "made")
 
-    def __init__(self, key: int, known: Known, inside: bool, made: dict[str, str] | None) -> None:
+    def __init__(
+        self, key: int, known: Known, inside: bool, made: dict[str, str] | None, before: bytes | None
+    ) -> None:
         self.key = key
         self.known = known
         self.inside = inside
         self.made = made
+        self.before = before
 
 
 def _after_fork() -> None:
@@ -72,6 +76,7 @@ def begin(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     *,
+    holder: type,
     package: str,
     inside: bool,
     factories: Mapping[str, str] | None = None,
@@ -79,15 +84,20 @@ def begin(
     """Note that an object's constructor starts with these arguments; None when an outer constructor of it
     runs.
 
+    A constructor that runs again on the same object (of a singleton, each time somebody asks for it) sets it
+    up anew where it changes the object: told as another instance. ``holder``: the class of the
+    constructor, as one of a base that is called later sets up a part only.
     ``inside``: the package makes the object for itself, so it is told about only when it is first called.
     ``factories``: as in `factories_of`; those that were given no argument are looked at in `finish`.
     """
     key = id(instance)
     if key in _building:
         return None
-    known = known_objects.get(key)
-    if known is not None and known.ref is not None and known.ref() is instance:
-        return None  # __init__ called again on the same object: it stays what it was first
+    former = known_objects.get(key)
+    if former is not None and not (former.ref is not None and former.ref() is instance):
+        former = None
+    if former is not None and not (former.told and former.setup is not None and _in_force(holder, instance)):
+        return None
     known = Known(instance, package)
     made = None
     if wants_config(type(instance)):
@@ -96,9 +106,26 @@ def begin(
             made = {name: factories[name] for name in factories if arguments.is_default(name, config)}
             config = {name: value for name, value in config.items() if name not in made}
         known.config, known.cuts = pack_cut(config, "config")
-    _building[key] = known
-    remember(key, known)
-    return Newborn(key, known, inside, made)
+        known.setup = hash(known.config)
+    if former is None:
+        _building[key] = known
+        remember(key, known)
+        return Newborn(key, known, inside, made, None)
+    if known.setup == former.setup:
+        return None
+    _building[key] = former
+    return Newborn(key, known, inside, made, _state(instance))
+
+
+def _in_force(holder: type, instance: Any) -> bool:
+    """Whether the constructor of an object's class is the one that this class holds."""
+    return (
+        next((base for base in mro_of(type(instance)) if "__init__" in class_dict_of(base)), None) is holder
+    )
+
+
+def _state(instance: Any) -> bytes:
+    return pack_cut(state_of(instance), "config")[0]
 
 
 def finish(newborn: Newborn, instance: Any) -> None:
@@ -107,6 +134,10 @@ def finish(newborn: Newborn, instance: Any) -> None:
     _building.pop(newborn.key, None)
     known = newborn.known
     try:
+        if newborn.before is not None:
+            if _state(instance) == newborn.before:
+                return  # nothing was set up: a constructor that does its work once only
+            replace(newborn.key, known)
         if newborn.made and known.config is not None:
             known.config, cuts = complete(known.config, newborn.made, state_of(instance))
             known.cuts = {**(known.cuts or {}), **(cuts or {})}
@@ -117,7 +148,7 @@ def finish(newborn: Newborn, instance: Any) -> None:
 
 
 def abandon(newborn: Newborn) -> None:
-    """Forget an object whose constructor raised."""
+    """Forget an object whose constructor raised; one that was set up before stays what it was."""
     _building.pop(newborn.key, None)
     if known_objects.get(newborn.key) is newborn.known:
         del known_objects[newborn.key]
@@ -131,5 +162,6 @@ def meet(instance: Any) -> Known:
     known = Known(instance, None)
     if wants_config(type(instance)):
         known.config, known.cuts = pack_cut(config_from_state(instance), "config")
+        known.setup = hash(known.config)
     remember(id(instance), known)
     return known

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 from toolog.counters import contain
 from toolog.errors import ConfigError
 from toolog.instrumentation.entry import instrument
-from toolog.instrumentation.found import Tool
+from toolog.instrumentation.found import Tool, ToolClass
 from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.instrumentation.kinds import (
     Kind,
@@ -87,7 +87,8 @@ class _Decorated:
         """Learn which class the method stands in: its constructor configures the tool's instances."""
         try:
             self.plan.qualname = f"{owner.__qualname__}.{name}"
-            grant_constructor(self, owner, root_package(module_of(owner)), True, lambda cls: True)
+            found = ToolClass(owner, root_package(module_of(owner)), True, False, True)
+            grant_constructor(self, owner, found, lambda cls: True)
         except Exception as error:  # a class must not fail to be made because of us
             contain("decorator", error)
 

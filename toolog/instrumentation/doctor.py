@@ -22,7 +22,7 @@ import gc
 import importlib
 import sys
 from collections.abc import Iterable, Iterator
-from types import FrameType, ModuleType
+from types import FrameType, MethodType, ModuleType
 from typing import Any
 
 from toolog.errors import ToologError
@@ -222,7 +222,7 @@ def _what_it_holds(holder: Any, originals: dict[int, Spot]) -> Iterator[tuple[Sp
         for key, value in list(holder.items()):
             if id(value) in originals and not _is_namespace(holder):
                 yield originals[id(value)], f"a dict under {str(key)[:40]!r}"
-    elif kind.__name__ == "method":
+    elif kind is MethodType:
         if id(holder.__func__) in originals:
             yield originals[id(holder.__func__)], f"a bound method of {type(holder.__self__).__name__}"
     elif kind.__name__ == "cell" and id(holder.cell_contents) in originals:

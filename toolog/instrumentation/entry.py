@@ -37,8 +37,8 @@ def instrument(
     for a module, True for anything smaller.
 
     Returns an `Instrumentation`: what was wrapped and skipped, and the way to undo it. Doing it twice changes
-    nothing. Raises ConfigError for a target that cannot be one and for a glob that matches nothing. Since
-    0.1.
+    nothing; a ``name`` or ``nested`` given for what is instrumented already holds. Raises ConfigError for a
+    target that cannot be one and for a glob that matches nothing. Since 0.1.
     """
     if name is not None and not (isinstance(name, str) and name):
         raise ConfigError(f"name takes a text, not {name!r}")
@@ -57,7 +57,7 @@ def instrument(
 
 def uninstrument(target: Any, /) -> None:
     """Undo what `instrument` did to a target, whichever call did it; a target that is not instrumented is
-    left alone.
+    left alone, and so are others that were instrumented together with it.
 
     ``target`` takes the same shapes as in `instrument`; a class or function of an instrumented module is
     taken out of it. Raises ConfigError for what cannot be a target. Since 0.1.
@@ -65,7 +65,7 @@ def uninstrument(target: Any, /) -> None:
     with lock:
         for item in resolve(target):
             for made in covering(item):
-                made.undo()
+                made.leave(item)
             found = Found()
             if item.kind != "pending":
                 search(item, Choice(), found, name=None, nested=None)

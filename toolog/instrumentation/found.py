@@ -23,6 +23,7 @@ class Tool(NamedTuple):
     nested: bool
     gate: Gate | None = None
     homes: Homes | None = None  # modules whose own calls are the package's doing, not the agent's
+    region: str | None = None  # the module or package that was pointed at
 
     @property
     def path(self) -> str:
@@ -48,6 +49,7 @@ class ToolClass(NamedTuple):
     has_tools: bool
     homes: Homes | None = None
     generated: bool = False  # the base of classes made at run time: only what they hold themselves are tools
+    region: str | None = None
 
 
 class Found:
@@ -66,6 +68,11 @@ class Found:
         self.known = known
         self.adapted: list[Any] = []
         """Frameworks' tables, and tools (or owners of tools) of frameworks: their calls are an adapter's."""
+
+    def set_region(self, region: str) -> None:
+        """Note which module or package was pointed at."""
+        self.tools = [tool._replace(region=region) for tool in self.tools]
+        self.classes = [item._replace(region=region) for item in self.classes]
 
     def skip(self, name: str, reason: str) -> None:
         """Note that a name was left alone."""

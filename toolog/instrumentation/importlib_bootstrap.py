@@ -18,7 +18,7 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 from toolog.call import Call, Plan
-from toolog.context import HOLD, Mode, current, pop
+from toolog.context import HOLD, Mode, current, is_inside, pop
 from toolog.counters import contain
 from toolog.emit import deliver, first
 from toolog.errors import CallDepthExceeded
@@ -68,7 +68,7 @@ def make_wrapper(plan: Plan) -> Wrapper:
             ):
                 parent = get()
                 if parent is None or not (
-                    (parent.plan.package is package and package is not None)
+                    (parent.plan.package is package and package is not None and is_inside(parent, plan))
                     or (parent.muted and reentered(parent, plan))
                 ):
                     call = make(Call)

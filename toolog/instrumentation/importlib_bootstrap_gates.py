@@ -11,12 +11,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from threading import get_ident
-from types import FrameType
+from types import FrameType, MethodType
 from typing import Any, cast
 
 from toolog.arguments import Arguments
 from toolog.call import Call, Plan
-from toolog.context import Place, Scope, current, pop, push
+from toolog.context import Place, Scope, current, is_inside, pop, push
 from toolog.counters import contain
 from toolog.instances import Newborn, abandon, begin, finish
 from toolog.instrumentation.endings import step_out
@@ -60,6 +60,12 @@ class Gate:
         kind = instance if issubclass(type(instance), type) else type(instance)
         return inherits(self.cls, kind)  # type: ignore[no-any-return]
 
+    @property
+    def only(self) -> int | None:
+        """The id of the one object whose calls count, as long as that lives."""
+        held = None if self._ref is None else self._ref()
+        return None if held is None else id(held)
+
     def same(self, other: Gate | None) -> bool:
         """Whether two gates let the same calls through."""
         if other is None or self.cls is not other.cls:
@@ -68,11 +74,23 @@ class Gate:
 
 
 def make_gate(choices: Sequence[tuple[Gate, Wrapper]]) -> Wrapper:
-    """Return a wrapper that records only the calls that a gate admits; the first that admits decides how."""
+    """Return a wrapper that records only the calls that a gate admits; the first that admits decides how.
+
+    Of single objects there may be many: they are found by their id.
+    """
+    others = [choice for choice in choices if choice[0].cls is not None]
+    by_id: dict[int, list[tuple[Gate, Wrapper]]] = {}
+    for choice in choices:
+        only = choice[0].only
+        if only is not None:
+            by_id.setdefault(only, []).append(choice)
+    for known in by_id.values():
+        known += others
+    of_one = by_id.get
 
     def toolog_gate(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
         try:
-            for gate, record in choices:
+            for gate, record in of_one(id(instance), others):
                 if gate.admits(instance):
                     return record(wrapped, instance, args, kwargs)
             return wrapped(*args, **kwargs)
@@ -198,24 +216,26 @@ def make_not_ours(record: Wrapper) -> Wrapper:
 class Region(Place):
     """Inside a constructor of a package: what it calls of the same package is no tool call of the agent."""
 
-    def __init__(self, package: str) -> None:
-        self.package = package
+    def __init__(self, package: str, region: str | None) -> None:
+        super().__init__(None, package, region or package)
 
 
 def make_constructor(
+    holder: type,
     package: str,
     nested: bool,
+    region: str | None,
     is_tool_class: Callable[[type], bool],
     arguments: Arguments,
     factories: dict[str, str],
 ) -> Wrapper:
-    """Return the wrapper of an ``__init__``: it is no tool call, but it configures a tool instance.
+    """Return the wrapper of a class's ``__init__``: it is no tool call, but it configures a tool instance.
 
     The arguments are snapshotted before it runs, what ``factories`` make after. With ``nested`` False
     nothing of the same package is recorded inside. An exception passes through, and the instance is
     forgotten.
     """
-    region = Region(package)
+    place = Region(package, region)
     is_used_by_us = package in OWN_LIBRARIES
 
     def toolog_constructor(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
@@ -224,15 +244,15 @@ def make_constructor(
         try:
             scope = current.get()
             if scope is None or not scope.muted or scope.muted != get_ident():
-                inside = scope is not None and not nested and scope.plan.package is package
+                inside = not nested and is_inside(scope, place)
                 if is_tool_class(type(instance)) and not (is_used_by_us and is_own_call(sys._getframe(1))):
                     newborn = begin(
                         instance, arguments, args, kwargs,
-                        package=package, inside=inside, factories=factories,
+                        holder=holder, package=package, inside=inside, factories=factories,
                     )  # fmt: skip
                 if not nested and not inside:
                     within = Scope(scope)
-                    within.plan = region
+                    within.plan = place
                     token = push(within)
         except Exception as trouble:
             contain("constructor", trouble)
@@ -293,8 +313,9 @@ def _plain_hook(holder: type) -> Callable[..., None]:
 
 
 def hold(value: Any) -> Callable[[], Any]:
-    """Return a function that gives a value back, holding it weakly where its type allows it."""
+    """Return a function that gives a value back, holding it (or a method's object) weakly where its type
+    allows it."""
     try:
-        return weakref.ref(value)
+        return weakref.WeakMethod(value) if type(value) is MethodType else weakref.ref(value)
     except TypeError:
         return lambda: value

@@ -20,6 +20,7 @@ from toolog.counters import contain
 Callback = Callable[[ModuleType], None]
 
 _waiting: dict[str, list[Callback]] = {}
+_running: set[str] = set()
 _finding = threading.local()
 
 
@@ -74,7 +75,12 @@ class _Loader:
             names["__spec__"].loader = self._loader
         if names.get("__loader__") is self:
             names["__loader__"] = self._loader
-        self._loader.exec_module(module)
+        name = names.get("__name__", "")
+        _running.add(name)
+        try:
+            self._loader.exec_module(module)
+        finally:
+            _running.discard(name)
         announce(module)
 
     def __getattr__(self, name: str) -> Any:
@@ -103,6 +109,13 @@ def await_module(name: str, callback: Callback) -> None:
         callbacks.append(callback)
     if watcher not in sys.meta_path:
         sys.meta_path.insert(0, watcher)
+
+
+def is_running(path: str) -> bool:
+    """Whether the module that a dotted name leads to is just being imported, so that it is not whole yet."""
+    while path and path not in sys.modules:
+        path = path.rpartition(".")[0]
+    return path in _running
 
 
 def forget(callback: Callback) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolog.errors import ConfigError, nearest
 from toolog.instances import leave_config_out
-from toolog.instrumentation import imports
+from toolog.instrumentation import imports, lazynames
 from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Skipped, ToolClass
@@ -19,15 +19,19 @@ from toolog.instrumentation.frameworks.install import Installed, claim, disclaim
 from toolog.instrumentation.frameworks.table import Adapter
 from toolog.instrumentation.frameworks.toolboxes import Toolboxes
 from toolog.instrumentation.importlib_bootstrap_gates import hold
-from toolog.instrumentation.kinds import all_subclasses, module_of, mro, root_package
+from toolog.instrumentation.kinds import all_subclasses, is_class, module_of, mro, root_package
 from toolog.instrumentation.overrides import chainable, link_line, link_overrides
 from toolog.instrumentation.patch import grant, grant_constructor, lock, release, release_constructor
 from toolog.instrumentation.room import give_back
 from toolog.instrumentation.spots import Spot
+from toolog.instrumentation.stacks import original_of
 from toolog.instrumentation.subclasses import Hook, look_at, nearest_roots, watch
-from toolog.instrumentation.targets import Target, find_dotted, resolve, search
+from toolog.instrumentation.targets import Target, find_below, find_dotted, resolve, search
 
 _active: list[Instrumentation] = []
+
+_NAMED = ("pending", "module", "framework")
+"""Kinds of targets that are one by their name; several objects, functions or classes may have the same."""
 
 # Its constructor takes machinery and credentials, no settings.
 leave_config_out("botocore.client", "BaseClient")
@@ -84,6 +88,8 @@ class Instrumentation:
                 continue
             found = Found()
             search(target, self._choice, found, name=self._name, nested=self._nested)
+            if target.kind == "module":
+                found.set_region(target.label)
             fresh += self._take(found, target.rank)
             self._follow_subclasses(found, target.rank)
             if found.adapted:
@@ -111,45 +117,73 @@ class Instrumentation:
             self.wrapped.append(name)
 
     def _await(self, path: str) -> None:
-        """Wait for the module of this name, and for those above it: the end may be a class or a function."""
+        """Wait for the module of this name, and for those above it: the end may be a class or a function,
+        also one that a module makes when it is asked for."""
+        name = ""
         while path:
-            if path not in sys.modules:
+            module = sys.modules.get(path)
+            if module is None:
                 imports.await_module(path, self._imported)
-            path = path.rpartition(".")[0]
+            elif name and lazynames.makes_names(module):
+                lazynames.await_name(module, name, self._given)
+                return
+            path, _, name = path.rpartition(".")
+
+    def _given(self, module: str, name: str, value: Any) -> None:
+        with lock:
+            if self not in _active:
+                return
+            prefix = f"{module}.{name}"
+            for path in [one for one in self.waiting if f"{one}.".startswith(f"{prefix}.")]:
+                found = find_below(value, path[len(prefix) + 1 :])
+                self.waiting.remove(path)
+                if found is None:
+                    self.skipped.append(Skipped(path, f"{prefix} has no such name"))
+                else:
+                    self._install([target._replace(label=path) for target in resolve(found)])
+            self._settle()
 
     def _imported(self, module: ModuleType) -> None:
         with lock:
             if self not in _active:
                 return
             for path in list(self.waiting):
-                if find_dotted(path) is None:
+                if find_dotted(path) is None or imports.is_running(path):
                     continue
                 self.waiting.remove(path)
                 self.skipped = [item for item in self.skipped if item.name != path]
                 self._install(resolve(path))
-            if self.waiting:
-                for path in self.waiting:
-                    self._await(path)
-                return
-            imports.forget(self._imported)
-            try:
-                if not self.adapted:
-                    self._choice.check(self.label)
-            except ConfigError as error:  # too late to raise: an import must not fail for it
-                self.skipped.append(Skipped(self.label, str(error)))
+            self._settle()
+
+    def _settle(self) -> None:
+        """Go on waiting, or look whether each glob matched something in all that came."""
+        for path in self.waiting:
+            self._await(path)
+        if self.waiting:
+            return
+        imports.forget(self._imported)
+        lazynames.forget(self._given)
+        try:
+            if not self.adapted:
+                self._choice.check(self.label)
+        except ConfigError as error:  # too late to raise: an import must not fail for it
+            self.skipped.append(Skipped(self.label, str(error)))
 
     def _take(self, found: Found, rank: int, spots: Any = None) -> list[Spot]:
         fresh: list[Spot] = []
         self.skipped += found.skipped
+        asked = self._name is not None or self._nested is not None
         for tool in found.tools:
-            spot = grant(self, tool, rank)
+            spot = grant(self, tool, rank, asked=asked)
             if isinstance(spot, str):
                 self.skipped.append(Skipped(tool.path, spot))
                 continue
-            if spots is None:
+            if spots is not None:
+                spots.add(spot)
+            elif is_class(tool.holder) or isinstance(tool.holder, ModuleType):
                 self._spots[id(spot)] = spot
             else:
-                spots.add(spot)
+                self._adopted.add(spot)  # an object holds it, in its own namespace
             fresh.append(spot)
             self._note_wrapped(tool.name)
         link_overrides(fresh)
@@ -165,7 +199,7 @@ class Instrumentation:
         self._take(found, 1, self._adopted)
 
     def _wrap_constructor(self, cls: type, item: ToolClass, spots: Any) -> None:
-        made = grant_constructor(self, cls, item.package, item.nested, self._is_tool_class)
+        made = grant_constructor(self, cls, item, self._is_tool_class)
         if made is None:
             return
         if spots is None:
@@ -222,6 +256,7 @@ class Instrumentation:
                 return
             _active.remove(self)
             imports.forget(self._imported)
+            lazynames.forget(self._given)
             for hook in self._hooks:
                 hook.remove(self)
             for boxes in self._toolboxes:
@@ -246,10 +281,40 @@ class Instrumentation:
                 give_back()
 
     def _covers(self, target: Target) -> bool:
-        return any(
-            (kind == target.kind and held() is target.value) or label == target.label
-            for kind, label, held in self._targets
-        )
+        return any(self._is_same(held, target) for held in self._targets)
+
+    def _is_of_objects(self) -> bool:
+        return all(kind in ("instance", "method") for kind, _, _ in self._targets)
+
+    def _is_over(self) -> bool:
+        return all(value() is None for _, _, value in self._targets)
+
+    @staticmethod
+    def _is_same(held: tuple[str, str, Any], target: Target) -> bool:
+        kind, label, value = held
+        if kind != target.kind or kind in _NAMED:
+            return label == target.label
+        if kind == "method":  # made anew each time that it is asked for
+            return bool(value() == target.value)
+        return original_of(value()) is original_of(target.value)
+
+    def leave(self, target: Target) -> None:
+        """Undo what was done for one target; the others of the same list stay instrumented."""
+        with lock:
+            rest = [held for held in self._targets if not self._is_same(held, target)]
+            self.undo()
+            if not rest:
+                return
+            self._targets = rest
+            self.label = ", ".join(label for _, label, _ in rest)
+            for noted in (self.wrapped, self._named, self.skipped, self.adapted, self._watched):
+                noted.clear()
+            _active.append(self)
+            for kind, label, value in rest:
+                if kind == "pending" and find_dotted(label) is not None:
+                    self._install(resolve(label))
+                elif value() is not None:
+                    self._install([Target(kind, value(), label)])
 
     def __enter__(self) -> Instrumentation:
         return self
@@ -300,6 +365,7 @@ def put_on(made: Instrumentation, targets: list[Target]) -> None:
     Raises ConfigError for a glob that matches nothing in its targets.
     """
     with lock:
+        _let_go()
         _active.append(made)
         try:
             made._install(targets)
@@ -308,6 +374,22 @@ def put_on(made: Instrumentation, targets: list[Target]) -> None:
         except BaseException:
             made.undo()
             raise
+
+
+class _Objects:
+    """How many instrumentations of single objects there are before it is looked which objects are gone."""
+
+    least = limit = 64
+
+
+def _let_go() -> None:
+    """Undo what was made for objects that are gone, now and then: a program may instrument all it makes."""
+    objects = [made for made in _active if made._is_of_objects()]
+    if len(objects) >= _Objects.limit:
+        gone = [made for made in objects if made._is_over()]
+        for made in gone:
+            made.undo()
+        _Objects.limit = max(_Objects.least, 2 * (len(objects) - len(gone)))
 
 
 def covering(target: Target) -> list[Instrumentation]:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from toolog.arguments import Arguments, read_signature
 from toolog.instances import factories_of
 from toolog.instrumentation.aliases import repair_aliases
 from toolog.instrumentation.callers import looks_as_told, looks_at_caller
-from toolog.instrumentation.found import Tool
+from toolog.instrumentation.found import Tool, ToolClass
 from toolog.instrumentation.importlib_bootstrap_gates import make_constructor
 from toolog.instrumentation.kinds import (
+    Kind,
     all_subclasses,
     class_vars,
     is_class,
@@ -30,16 +32,17 @@ from toolog.instrumentation.kinds import (
 from toolog.instrumentation.overrides import note_name
 from toolog.instrumentation.plans import make_plan
 from toolog.instrumentation.proxy import BoundToolWrapper, ToolWrapper, wrapper_in
-from toolog.instrumentation.spots import Grant, Spot, spot_at
+from toolog.instrumentation.spots import Grant, Spot, by_age, decisive, spot_at
 from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, put
 
 lock = threading.RLock()
 """Held while namespaces are changed; never on the way of a call."""
 
 
-def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
-    """Give a target its claim on a tool and see that the wrapper stands there; a text says why it cannot
-    be."""
+def grant(owner: object, tool: Tool, rank: int, *, asked: bool = False) -> Spot | str:
+    """Give a target its claim on a tool and see that the wrapper stands there; a text says why it cannot be.
+
+    ``asked``: for this name, or this way of nesting, which so goes before those that stand there."""
     spot = spot_at(tool.holder, tool.attribute)
     fresh = spot is None
     if spot is None:
@@ -52,7 +55,10 @@ def grant(owner: object, tool: Tool, rank: int) -> Spot | str:
     for held in spot.grants:
         if held.owner is owner and _same_gate(held.tool, tool):
             return spot
-    claim = Grant(owner, tool, make_plan(tool, spot.raw), rank)
+    below = kind_of(spot.raw)
+    if below is not None:  # not our wrapper, as the search found it: that would be kept for it
+        tool = tool._replace(raw=spot.raw, kind=Kind(tool.kind.binding, below.function))
+    claim = Grant(owner, tool, make_plan(tool, spot.raw), rank, asked)
     before = _decisive(spot)
     spot.grants.append(claim)
     spot.linked = False
@@ -79,8 +85,8 @@ def _decisive(spot: Spot) -> list[int]:
     """Tell which grants decide about a spot's calls, to see whether a new one changes anything."""
     opened = [grant for grant in spot.grants if grant.tool.gate is None]
     if opened:
-        return [id(max(opened, key=lambda grant: grant.rank))]
-    return [id(grant) for grant in spot.grants]
+        return [id(decisive(opened))]
+    return [id(grant) for grant in by_age(spot.grants)]
 
 
 def decorated_in(raw: Any) -> ToolWrapper | None:
@@ -128,10 +134,10 @@ def _shows_us(constructor: Any, holder: type, package: str) -> bool:
 
 
 def grant_constructor(
-    owner: object, holder: type, package: str, nested: bool, is_tool_class: Callable[[type], bool]
+    owner: object, holder: type, item: ToolClass, is_tool_class: Callable[[type], bool]
 ) -> Spot | None:
     """Wrap a class's own ``__init__``, if it has one written in Python: it configures instances, but is no
-    tool."""
+    tool. ``item`` is the class that was found, this one or one below it."""
     names = class_vars(holder)
     if "__init__" not in names:
         return None
@@ -140,16 +146,19 @@ def grant_constructor(
         return spot
     raw = original_of(names["__init__"])
     signature = read_signature(raw)
-    if type(raw).__name__ not in ("function", "FunctionWrapper") or signature is None:
+    if signature is None or not (type(raw) is FunctionType or type(raw).__name__ == "FunctionWrapper"):
         return None
-    if _shows_us(raw, holder, package):  # its objects are then captured from their state
+    if _shows_us(raw, holder, item.package):  # its objects are then captured from their state
         return None
     if names.get("_is_protocol") is True and module_of(raw) != module_of(holder):
         return None  # typing's own, which it knows by identity, and replaces when the first object is made
     spot = Spot(holder, "__init__", raw)
     try:
         arguments = Arguments(signature, skip_first=True)
-        spot.place(make_constructor(package, nested, is_tool_class, arguments, factories_of(holder)))
+        wrapper = make_constructor(
+            holder, item.package, item.nested, item.region, is_tool_class, arguments, factories_of(holder)
+        )
+        spot.place(wrapper)
     except TypeError:
         return None
     return spot

@@ -31,6 +31,7 @@ def make_plan(tool: Tool, raw: Any) -> Plan:
         package_version=version_of(tool.package),
         description=None if description is None else str(default().sanitize(description[:_DESCRIPTION])),
         nested=tool.nested,
+        region=tool.region,
         skip_first=skip_first,
         signature=signature,
         identify=identify if tool.kind.binding == "method" or type(raw) is MethodType else None,

@@ -20,6 +20,8 @@ from typing import Any, cast
 
 from wrapt import BoundFunctionWrapper, FunctionWrapper
 
+from toolog.instrumentation.offers import Named, Offers, kind_for
+
 _bind = FunctionWrapper.__get__
 _LruCache = type(lru_cache(lambda: None))
 
@@ -39,12 +41,20 @@ class _Annotations(dict[str, Any]):
         wrapper.__wrapped__.__annotations__ = value
 
 
-class _Methods(type(BoundFunctionWrapper)):  # type: ignore[misc]
+class _Functions(Named):
+    """The type of `ToolWrapper`."""
+
+    stands_for = FunctionType
+
+
+class _Methods(Named):
     """The type of `BoundToolWrapper`: called with a function and an object it makes a method of them.
 
     ``type(method)(function, obj)`` is how weakref.WeakMethod and its like make a method again. The wrappers
     themselves are made past this, by `_make_bound`, because a call in Python costs as much as all of binding.
     """
+
+    stands_for = MethodType
 
     def __call__(cls, function: Any, obj: Any) -> Any:
         if type(function) is BoundToolWrapper and _bound_to(function) is None:
@@ -52,7 +62,7 @@ class _Methods(type(BoundFunctionWrapper)):  # type: ignore[misc]
         return MethodType(function, obj)
 
 
-class BoundToolWrapper(BoundFunctionWrapper, metaclass=_Methods):  # type: ignore[type-arg]
+class BoundToolWrapper(Offers, BoundFunctionWrapper, metaclass=_Methods):  # type: ignore[type-arg]
     """A wrapped tool bound to an object or a class, or taken from its class (then not bound)."""
 
     __slots__ = ()
@@ -92,10 +102,11 @@ class BoundToolWrapper(BoundFunctionWrapper, metaclass=_Methods):  # type: ignor
         return self.__reduce_ex__(2)
 
 
+del BoundToolWrapper.__slots__
 _make_bound = partial(type.__call__, BoundToolWrapper)
 
 
-class ToolWrapper(FunctionWrapper):  # type: ignore[type-arg]
+class ToolWrapper(Offers, FunctionWrapper, metaclass=_Functions):  # type: ignore[type-arg]
     """A wrapped tool as it stands in a namespace, in place of the original.
 
     ``raw`` is the original as it stood there; ``mark`` what ``__toolog__`` answers; ``switch`` a list, empty
@@ -177,13 +188,18 @@ class MethodWrapper(ToolWrapper):
 
     __annotations__ = _Annotations()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
         mark = self._self_mark
         if hasattr(mark, "takes_object") and not (args and mark.takes_object(args[0])):
             return mark.as_function()(*args, **kwargs)
         if args:
             return _bind(self, args[0], type(args[0]))(*args[1:], **kwargs)
         return super().__call__(**kwargs)
+
+
+# A type's name shows in messages ("'function' object is not iterable"), and some code goes by it.
+ToolWrapper.__name__ = MethodWrapper.__name__ = "function"
+BoundToolWrapper.__name__ = "method"
 
 
 def _bound_to(bound: BoundToolWrapper) -> Any:
@@ -220,14 +236,15 @@ def dress(
     """
     if issubclass(type(raw), staticmethod):
         return staticmethod(ToolWrapper(raw.__func__, wrapper, switch, mark, attribute, raw))
-    kind = MethodWrapper if method and type(raw) is FunctionType else ToolWrapper
-    return kind(raw, wrapper, switch, mark, attribute, raw)
+    if method and type(raw) is FunctionType:
+        return MethodWrapper(raw, wrapper, switch, mark, attribute, raw)
+    return kind_for(ToolWrapper, raw)(raw, wrapper, switch, mark, attribute, raw)
 
 
 def wrapper_in(value: Any) -> ToolWrapper | None:
     """Return our wrapper that a namespace's value is or holds, or None; runs no code of the value."""
     kind = type(value)
-    if kind is ToolWrapper or kind is MethodWrapper:
+    if issubclass(kind, ToolWrapper):
         return value  # type: ignore[no-any-return]
     if kind is staticmethod and type(value.__func__) is ToolWrapper:
         return value.__func__

@@ -27,13 +27,33 @@ from toolog.instrumentation.stacks import Standing, stack_at
 class Grant:
     """One target's claim on a spot, with the plan that its calls would be recorded by."""
 
-    __slots__ = ("owner", "plan", "rank", "tool")
+    __slots__ = ("_wrapper", "asked", "owner", "plan", "rank", "tool")
 
-    def __init__(self, owner: object, tool: Tool, plan: Plan, rank: int) -> None:
+    def __init__(self, owner: object, tool: Tool, plan: Plan, rank: int, asked: bool) -> None:
         self.owner = owner
         self.tool = tool
         self.plan = plan
         self.rank = rank
+        self.asked = asked  # for this name, or this way of nesting
+        self._wrapper: Wrapper | None = None
+
+    @property
+    def wrapper(self) -> Wrapper:
+        """What records calls by its plan."""
+        if self._wrapper is None:
+            self._wrapper = make_wrapper(self.plan)
+        return self._wrapper
+
+
+def by_age(grants: list[Grant]) -> list[Grant]:
+    """Return grants, those that a name or `nested` was given for before others, the newest of them first."""
+    asked = [grant for grant in grants if grant.asked]
+    return asked[::-1] + [grant for grant in grants if not grant.asked]
+
+
+def decisive(grants: list[Grant]) -> Grant:
+    """Return the grant that decides how calls are recorded: the most specific one, as it was asked for."""
+    return max(by_age(grants), key=lambda grant: grant.rank)
 
 
 class Spot(Standing):
@@ -56,16 +76,14 @@ class Spot(Standing):
         own."""
         opened = [grant for grant in self.grants if grant.tool.gate is None]
         if opened:
-            best = max(opened, key=lambda grant: grant.rank)
-            wrapper = self._for_others(make_wrapper(best.plan))
+            best = decisive(opened)
+            wrapper = self._for_others(best.wrapper)
             if best.tool.homes:
                 return make_outermost(wrapper, best.tool.homes)
         else:
-            ranked = sorted(self.grants, key=lambda grant: -grant.rank)
+            ranked = sorted(by_age(self.grants), key=lambda grant: -grant.rank)
             wrapper = self._for_others(
-                make_gate(
-                    [(grant.tool.gate, make_wrapper(grant.plan)) for grant in ranked if grant.tool.gate]
-                )
+                make_gate([(grant.tool.gate, grant.wrapper) for grant in ranked if grant.tool.gate])
             )
         self.is_gated = len(self.overriding) > 0
         return make_super_gate(wrapper, identify, self.above) if self.is_gated else wrapper

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from toolog.instrumentation.importlib_bootstrap_gates import hold
 from toolog.instrumentation.kinds import class_vars, is_class, module_vars, object_vars
 from toolog.instrumentation.proxy import dress, wrapper_in
 
@@ -55,24 +56,31 @@ class Placed:
 class Standing:
     """One wrapper of ours at a name, in place of ``raw``: the original, or the wrapper of ours below."""
 
-    __slots__ = ("__weakref__", "attribute", "holder", "placings", "raw", "switches", "wrapper")
+    __slots__ = ("__weakref__", "_former", "_switch", "attribute", "holder", "placed", "raw", "wrapper")
 
     def __init__(self, holder: Any, attribute: str, raw: Any) -> None:
         self.holder = holder
         self.attribute = attribute
         self.raw = raw
-        self.placings: list[Any] = []
-        self.switches: list[list[bool]] = []
+        self.placed: Any = ABSENT
+        """What of ours stands at the name, or stood there last."""
+        self._switch: list[bool] = []
+        self._former: list[
+            tuple[Callable[[], Any], list[bool]]
+        ] = []  # what stood there before, and is held yet
 
     @property
     def in_force(self) -> bool:
         """Whether it was put on and not taken off again."""
-        return any(self.switches)
+        return bool(self._switch) or any(switch for _, switch in self._former)
 
     @property
-    def placed(self) -> Any:
-        """What of ours stands at the name, or stood there last."""
-        return self.placings[-1] if self.placings else ABSENT
+    def placings(self) -> list[Any]:
+        """All of ours that stood at the name and that somebody may still hold, the last one last."""
+        if self.placed is ABSENT:
+            return []
+        held = (former() for former, _ in self._former)
+        return [*(one for one in held if one is not None), self.placed]
 
     def current(self) -> Any:
         """Return what stands at the name now, ABSENT for nothing."""
@@ -96,8 +104,10 @@ class Standing:
         if above is None:
             put(self.holder, self.attribute, placed)
         self.wrapper = wrapper
-        self.switches.append(switch)
-        self.placings.append(placed)
+        if self.placed is not ABSENT:
+            self._former = [one for one in self._former if one[0]() is not None]
+            self._former.append((hold(self.placed), self._switch))
+        self.placed, self._switch = placed, switch
         if above is not None:
             above._stand_on(placed)
 
@@ -107,7 +117,7 @@ class Standing:
         When somebody else patched over ours since, theirs stays, and what it still holds of ours passes calls
         through. Returns whether nothing of ours is left in the namespace.
         """
-        for switch in self.switches:
+        for switch in (self._switch, *(switch for _, switch in self._former)):
             switch.clear()
         now = self.current()
         if any(now is one for one in self.placings):

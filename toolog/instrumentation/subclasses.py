@@ -90,7 +90,9 @@ def overrides(cls: type, owner: object) -> Iterator[Tool]:
                 else default
             )
             name = f"{cls.__name__}.{attribute}" if base.name in (default, gated) else base.name
-            yield Tool(cls, attribute, raw, kind, name, base.package, base.nested, None, base.homes)
+            yield Tool(
+                cls, attribute, raw, kind, name, base.package, base.nested, None, base.homes, base.region
+            )
             break
 
 
@@ -133,9 +135,11 @@ def look_at(
             for tool in found.tools
             if tool.holder is cls or not home.generated
         ]
+        if home.region is not None:
+            found.set_region(home.region)
         return found
     found.tools.extend(overrides(cls, owner))
-    found.classes.append(ToolClass(cls, home.package, home.nested, False, True))
+    found.classes.append(ToolClass(cls, home.package, home.nested, False, True, region=home.region))
     return found
 
 

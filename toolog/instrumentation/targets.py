@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from inspect import iscoroutinefunction
-from types import MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from toolog.errors import ConfigError, nearest
@@ -18,11 +18,13 @@ from toolog.instrumentation.function_tools import find_function, find_method
 from toolog.instrumentation.imports import can_be_found
 from toolog.instrumentation.kinds import (
     class_vars,
+    find_static,
     is_below,
     is_class,
     kind_of,
     module_of,
     module_vars,
+    mro,
     object_vars,
     root_package,
     unwrap,
@@ -129,16 +131,28 @@ def _resolve_name(name: str) -> list[Target]:
     if found is not None:
         return [target._replace(label=path) for target in resolve(found)]
     parent, _, last = path.rpartition(".")
-    held = find_dotted(parent) if parent else None
-    if isinstance(held, ModuleType) and not can_be_found(path) and "__getattr__" not in module_vars(held):
-        guess = nearest(last, [key for key in module_vars(held) if not key.startswith("_")])
+    while parent and (held := find_dotted(parent)) is None:
+        parent, _, last = parent.rpartition(".")
+    if parent and not _may_come(held, parent, last):
+        guess = nearest(last, [key for key in _names_in(held) if not key.startswith("_")])
         hint = f"did you mean {guess!r}?" if guess else "see dir() of it for what is there"
         raise ConfigError(f"{parent} has no {last!r} to instrument; {hint}")
-    if held is not None and is_class(held):
-        guess = nearest(last, [key for key in class_vars(held) if not key.startswith("_")])
-        hint = f"did you mean {guess!r}?" if guess else "it has no such name"
-        raise ConfigError(f"{parent} has no {last!r} to instrument; {hint}")
     return [Target("pending", path, path)]
+
+
+def _may_come(held: Any, path: str, name: str) -> bool:
+    """Whether something that is loaded may have a name later: a module that is not imported yet, or one that
+    a package makes when it is asked for."""
+    if not isinstance(held, ModuleType):
+        return False
+    return "__getattr__" in module_vars(held) or can_be_found(f"{path}.{name}")
+
+
+def _names_in(held: Any) -> list[str]:
+    if isinstance(held, ModuleType):
+        return list(module_vars(held))
+    bases = mro(held if is_class(held) else type(held))
+    return [*(object_vars(held) or {}), *(name for base in bases for name in class_vars(base))]
 
 
 def find_dotted(path: str) -> Any:
@@ -149,13 +163,17 @@ def find_dotted(path: str) -> Any:
         module = sys.modules.get(".".join(parts[:size]))
         if module is None:
             continue
-        value: Any = module
-        for part in parts[size:]:
-            value = _static_get(value, part)
-            if value is None:
-                return None
-        return value
+        return find_below(module, ".".join(parts[size:]))
     return None
+
+
+def find_below(value: Any, path: str) -> Any:
+    """Return what a dotted name stands for below a value ("": the value), or None; evaluates nothing."""
+    for part in path.split(".") if path else ():
+        value = _static_get(value, part)
+        if value is None:
+            return None
+    return value
 
 
 def _static_get(value: Any, name: str) -> Any:
@@ -168,7 +186,13 @@ def _static_get(value: Any, name: str) -> Any:
                 kind = kind_of(raw)
                 return raw if kind is None or wrapper_in(raw) is not None else kind.function
         return None
-    return (object_vars(value) or {}).get(name)
+    own = object_vars(value) or {}
+    if name in own:
+        return own[name]
+    held = find_static(type(value), name)
+    if held is None or not (type(held[1]) is FunctionType or wrapper_in(held[1]) is not None):
+        return None
+    return held[1].__get__(value, type(value))  # a method of an object that a module holds
 
 
 def as_adapted(target: Target, adapter: Adapter) -> Target:

@@ -187,7 +187,9 @@ def _file(value: Any, walk: Walk) -> Shape:
         return described(state.type_name(kind))
     slots = state.class_dict_of(raw)
     name = (state.instance_dict(inner) or {}).get("name")
-    mode, closed = slots["mode"].__get__(inner), slots["closed"].__get__(inner)
+    own = (state.instance_dict(value) or {}).get("mode")  # of a text file, whose layers below are binary
+    mode = own if type(own) is str else slots["mode"].__get__(inner)
+    closed = slots["closed"].__get__(inner)
     return described(state.type_name(kind), name=name, mode=mode, closed=closed)
 
 
