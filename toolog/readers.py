@@ -103,8 +103,10 @@ def _read(stream: IO[bytes], report: Report) -> Iterator[tuple[int, dict[str, An
     if buffered.peek(4).startswith(ZSTD_MAGIC):
         buffered = _Peekable(ZstdReader(buffered))
     if buffered.peek(16) == b"SQLite format 3\0":
+        name = getattr(stream, "name", None)
         raise ConfigError(
-            "this is a SQLite database, not a file of records; `toolog tail --json --store` reads it"
+            f"{name if isinstance(name, str) else 'this'} is a SQLite database, not a file of records; "
+            "`toolog tail --json --store` reads it"
         )
     if (other := _other_form(buffered.peek(4))) is not None:
         report(1, other)

@@ -64,6 +64,13 @@ def test_faults_name_line_path_and_rule(bare_shell: Shell, recorded: list[dict[s
     assert "3 faults" in plain.err
 
 
+def test_a_file_without_records_is_exit_code_one(bare_shell: Shell) -> None:
+    """Nothing that was checked is nothing that is valid; one record is said in the singular."""
+    done = bare_shell("validate", "-", given="\n")
+    assert (done.code, done.out) == (1, "0 records, no faults\n")
+    assert bare_shell("validate", "-", given='{"event": "log"}').err.startswith("1 record, 6 faults")
+
+
 def test_cat_reads_a_spool_and_what_is_pending(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
     """cat prints every frame of a spool; --pending those that a sink has not acknowledged."""
     folder = bare_shell.folder / "spool"
@@ -227,4 +234,5 @@ def test_a_store_is_no_file_of_records(bare_shell: Shell, command: str) -> None:
     done = bare_shell(command, "calls.db")
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
+    assert done.err.startswith("toolog: calls.db is a SQLite database")
     assert "--store" in done.err

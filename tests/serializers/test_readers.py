@@ -129,6 +129,17 @@ def test_damage_raises_without_a_report() -> None:
         list(read_records(io.BytesIO(b'{"a":1}\n{')))
 
 
+@pytest.mark.parametrize(
+    ("line", "end"), [(b'{"a": nul}', "at character 7"), (b'"\xff"', "no text in UTF-8")]
+)
+def test_damage_is_told_by_its_place_in_the_line(line: bytes, end: str) -> None:
+    """What is told of a damaged line speaks of that line alone, which the caller knows the number of."""
+    _, ((number, message),) = read(b"{}\n" + line)
+    assert number == 2
+    assert message.endswith(end)
+    assert "line 1" not in message
+
+
 def test_endless_line_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line without an end is not collected for ever."""
     monkeypatch.setattr(readers, "LONGEST", 1000)

@@ -80,6 +80,8 @@ def command(
         print_json({**figures, "to": target})
     else:
         told = f", without {once.repeated:,} that came twice" if once.repeated else ""
-        click.echo(f"{records:,} records from {len(found):,} file{'s' * (len(found) != 1)} to {target}{told}")
+        click.echo(
+            f"{records:,} record{'s' * (records != 1)} from {len(found):,} file{'s' * (len(found) != 1)} to {target}{told}"
+        )
     if damage.places:
         ctx.exit(FOUND_FAULTS)

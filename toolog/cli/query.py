@@ -18,16 +18,16 @@ from toolog.cli.common import (
     find_reach,
     find_store,
     json_option,
-    marks,
     no_store,
     open_store,
     print_json_lines,
     print_lines,
+    print_records,
     progress,
     reach_options,
     store_option,
 )
-from toolog.cli.places import Place, archive_address, find_place, from_options, search_options
+from toolog.cli.places import KINDS, Place, archive_address, find_place, from_options, search_options
 from toolog.cli.places import store_path as own_path
 from toolog.errors import ConfigError
 from toolog.sinks import lines
@@ -43,7 +43,7 @@ _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, s
 @click.option("--hold", metavar="GLOB", help="Only calls with a tag `hold` like this; '*' for all of them.")
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(1), help="How many calls.")
 @click.option("--sql", metavar="SELECT", help="Ask in SQL instead; nothing can be changed by it.")
-@from_options
+@from_options(*KINDS)
 @click.option("--s3", "address", metavar="ADDRESS", help="Ask an archive: s3://bucket/prefix.")
 @reach_options
 @store_option
@@ -77,7 +77,7 @@ def command(
     TEXT are words that all stand in a tool's name, input, output, error or prints; "two words" in quotes
     stand together, begin* stands for its beginnings. --status also takes `failed`, `rejected` and `error`
     for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
-    nothing was found.
+    nothing was found. Times are in UTC, also those given without a zone.
 
     With --from search the same is asked of Elasticsearch or OpenSearch, by the hosts, the namespace and the
     credentials of the configured sink; what came within the last second may be missing. The cluster leaves
@@ -128,10 +128,8 @@ def command(
         found = len(calls)
         if as_json:
             print_json_lines(calls)
-        elif calls:
-            from toolog import report
-
-            print_lines(report.line(call, marks=marks(), indent=False) for call in calls)
+        else:
+            print_records(calls, indent=False)
     if not found:
         click.echo("nothing was found", err=True)
         ctx.exit(FOUND_NOTHING)
