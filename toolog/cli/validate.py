@@ -16,8 +16,8 @@ def command(ctx: click.Context, file: str, as_json: bool) -> None:
     """Check every record of FILE, and name line, path and rule of each fault.
 
     FILE holds JSON lines or MessagePack, compressed with zstd or not; `-` is stdin. For MessagePack the line
-    is the record's number. The exit code is 1 when there is a fault, also when a line is no record at all, and
-    when FILE holds no record.
+    is the record's number. The exit code is 1 when there is a fault, also when a line is no record at all,
+    and when FILE holds no record.
 
     \b
     Example:

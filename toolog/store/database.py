@@ -109,8 +109,8 @@ class Database:
     def prepare(self) -> None:
         """Make the file when it is missing and bring its schema up to date (a read-only one is only checked).
 
-        Raises ConfigError when it is of a newer version or no store, StoreUnavailable when it cannot be opened
-        now.
+        Raises ConfigError when it is of a newer version or no store, StoreUnavailable when it cannot be
+        opened now.
         """
         with self._write_lock, self._read_lock:
             try:
@@ -134,8 +134,8 @@ class Database:
         """Make one index that a large store of an older version has not got yet; return how many are missing
         then.
 
-        Each takes some seconds for a million calls, in which others cannot write. Raises StoreUnavailable when
-        the store cannot be written now.
+        Each takes some seconds for a million calls, in which others cannot write. Raises StoreUnavailable
+        when the store cannot be written now.
         """
         with self.writing() as connection:
             return make_next_index(connection)

@@ -44,7 +44,8 @@ def purge(
 ) -> Purged:
     """Delete the records of these levels (None: all) that are older than ``before``.
 
-    Raises StoreUnavailable when the database cannot be written now; what was deleted until then stays deleted.
+    Raises StoreUnavailable when the database cannot be written now; what was deleted until then stays
+    deleted.
     """
     where = Where()
     where.add("timestamp < ?", moment(before, "before"))
