@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import time
@@ -311,9 +312,27 @@ def test_query_sql_reads(shell: Shell) -> None:
     assert shell("query", "--sql", sql).out.splitlines()[1].split() == ["Till.charge", "3"]
 
 
+def test_query_sql_asks_what_the_reference_shows(shell: Shell) -> None:
+    """Each statement of the reference of the store can be asked, the full-text index included, and how a
+    table is made.
+    """
+    page = Path(__file__).parents[2] / "docs" / "reference" / "store.md"
+    statements = re.findall(r"```sql\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    assert any("MATCH" in statement for statement in statements)
+    for statement in (*statements, "pragma table_info(tool_calls)"):
+        assert shell("query", "--sql", statement).code < 2
+    with store.open(shell.folder / ".toolog" / "calls.db") as held:
+        held.index()
+    found = shell("query", "--sql", "select count(*) n from search where search match 'declined'", "--json")
+    assert found.rows[0]["n"] > 0
+
+
 @pytest.mark.parametrize(
     "sql",
     [
+        "insert into search (search) values ('delete-all')",
+        "create temp table t (a)",
+        "pragma user_version = 5",
         "delete from tool_calls",
         "update tool_calls set status = 'success'",
         "drop table tool_calls",

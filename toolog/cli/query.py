@@ -33,6 +33,17 @@ from toolog.errors import ConfigError
 from toolog.sinks import lines
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_LOOKS = {
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "data_version",
+}
+"""Pragmas that tell how the database is made (the last one the full-text index asks for itself)."""
+_VIRTUAL = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE %'"
 
 
 @click.command("query", short_help="Find calls by filters and text, or by read-only SQL.")
@@ -166,19 +177,25 @@ def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:
         raise no_store(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
+        for table in connection.execute(_VIRTUAL).fetchall():  # opening one asks for more than reading it
+            connection.execute(f'SELECT 1 FROM "{table[0]}" LIMIT 0')
         connection.set_authorizer(_allow_reading)
         connection.row_factory = sqlite3.Row
         for row in connection.execute(sql):
             yield dict(row)
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise ConfigError(f"--sql: {error}") from error
+        if "authoriz" in str(error):
+            raise ConfigError(f"--sql may only read: {error}") from error
+        is_ours = isinstance(error, sqlite3.OperationalError | sqlite3.Warning | sqlite3.ProgrammingError)
+        raise ConfigError(f"{'--sql' if is_ours else path}: {error}") from error
     finally:
         connection.close()
 
 
-def _allow_reading(action: int, *_: object) -> int:
+def _allow_reading(action: int, first: str | None, *_: object) -> int:
     """Refuse everything but reading: a read-only connection could still attach and write other files."""
-    return sqlite3.SQLITE_OK if action in _READS else sqlite3.SQLITE_DENY
+    may = action in _READS or (action == sqlite3.SQLITE_PRAGMA and first in _LOOKS)
+    return sqlite3.SQLITE_OK if may else sqlite3.SQLITE_DENY
 
 
 def _print_rows(rows: Iterator[dict[str, Any]], as_json: bool) -> int:
