@@ -171,6 +171,21 @@ def test_sanitize_prints_the_masked_file(bare_shell: Shell) -> None:
     assert done.code == 0
 
 
+def test_sanitize_keeps_lines_as_they_are(bare_shell: Shell) -> None:
+    """A line ends with a line feed and nothing else, values that are odd text come out as they went in, and
+    the output is UTF-8 whatever the terminal's encoding.
+    """
+    odd = '{"a": "x\u2028y", "password": "invented-word"}'
+    done = bare_shell(
+        "sanitize", "-", given=f'{odd}\nform\x0cfeed é\n{{"b": "\\ud800"}}', PYTHONIOENCODING="ascii"
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split("\n") == [
+        '{"a": "x\u2028y", "password": "[MASKED:password]"}', "form\x0cfeed é", '{"b": "\\ud800"}', ""
+    ]  # fmt: skip
+    assert bare_shell("sanitize", "--explain", "--json", "-", given=f"a\x0cb\n{odd}\n").rows[0]["line"] == 2
+
+
 def test_nothing_to_hide_is_exit_code_zero(bare_shell: Shell) -> None:
     """A clean file ends with 0."""
     assert bare_shell("sanitize", "--explain", "-", given="plain words").code == 0

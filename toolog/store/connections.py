@@ -111,8 +111,8 @@ def check_version(connection: sqlite3.Connection, path: Path, needs: int) -> int
         raise ConfigError(f"{path} is empty: nothing was recorded there yet")
     if version < needs:
         raise ConfigError(
-            f"{path} has the older store version {version}: open it once to write, "
-            f"and it is brought to version {VERSION}"
+            f"{path} has the older store version {version}: whatever records into it brings it to version "
+            f'{VERSION}, and so does python -c "from toolog import store; store.open({str(path)!r}).close()"'
         )
     return version
 
