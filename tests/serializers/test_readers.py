@@ -198,8 +198,12 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_first_record(form: str) -> N
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(gzip.compress(b'{"record_id":"a"}\n'), "gunzip"), ('{"record_id":"a"}\n'.encode("utf-16"), "UTF-16")],
-    ids=["gzip", "utf-16"],  # (gzip writes the time into it: all workers must see one name)
+    [
+        (gzip.compress(b'{"record_id":"a"}\n'), "gunzip"),
+        ('{"record_id":"a"}\n'.encode("utf-16"), "UTF-16"),
+        (b"PAR1\x15\x04\n\n", "DuckDB"),
+    ],
+    ids=["gzip", "utf-16", "parquet"],  # (gzip writes the time into it: all workers must see one name)
 )
 def test_a_file_of_another_form_is_told_as_such(content: bytes, said: str) -> None:
     """Gzip and UTF-16 are one damaged place that says what it is, not one for each line."""
