@@ -59,7 +59,7 @@ def flush(timeout: float | str = 5.0) -> bool:
         time.sleep(0.005)  # what they leave may be for the others to ship
 
 
-def _seconds(timeout: float | str) -> float:
+def _seconds(timeout: object) -> float:
     """Return a timeout in seconds, none longer than a lock can wait."""
     if isinstance(timeout, str):
         return parse_duration(timeout, "timeout of flush")

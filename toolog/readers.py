@@ -126,7 +126,7 @@ def _other_form(start: bytes) -> str | None:
         return "compressed with gzip: gunzip it first; zstd is read as it is"
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "text in UTF-16; records are in UTF-8"
-    if start == b"PAR1":
+    if start.startswith(b"PAR1"):
         return "a Parquet file: DuckDB, pandas and their like read it"
     return None
 
