@@ -287,8 +287,10 @@ def test_calls_of_another_day_have_their_date(bare_shell: Shell, recorded: list[
 
 
 def test_query_finds_words_in_errors(shell: Shell) -> None:
-    """Text search looks into names, inputs, outputs and errors."""
+    """Text search looks into names, inputs, outputs and errors; several words need no quotes."""
     rows = shell("query", "declined", "--json").rows
+    assert shell("query", "declined", "was", "--json").rows == rows
+    assert shell("query", "declined", "nowhere").code == 1
     assert [row["tool_name"] for row in rows] == ["serve", "Till.charge"]
 
 

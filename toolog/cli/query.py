@@ -47,7 +47,7 @@ _VIRTUAL = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE 
 
 
 @click.command("query", short_help="Find calls by filters and text, or by read-only SQL.")
-@click.argument("text", metavar="[TEXT]", required=False)
+@click.argument("words", metavar="[TEXT]...", nargs=-1)
 @filter_options
 @click.option("--instance", metavar="ID", help="Only calls of this tool instance.")
 @click.option("--until", metavar="WHEN", help="Only before then.")
@@ -62,7 +62,7 @@ _VIRTUAL = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE 
 @click.pass_context
 def command(
     ctx: click.Context,
-    text: str | None,
+    words: tuple[str, ...],
     tool: str | None,
     status: str | None,
     session: str | None,
@@ -85,8 +85,8 @@ def command(
 ) -> None:
     """Find calls in the local store, in a search cluster or in an archive, newest first.
 
-    TEXT are words that all stand in a tool's name, input, output, error or prints; "two words" in quotes
-    stand together, begin* stands for its beginnings. --status also takes `failed`, `rejected` and `error`
+    TEXT are words that all stand in a tool's name, input, output, error or prints; '"two words"' in quotes of
+    their own stand together, 'begin*' stands for its beginnings. --status also takes `failed`, `rejected` and `error`
     for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
     nothing was found. Times are in UTC, also those given without a zone.
 
@@ -107,6 +107,7 @@ def command(
       toolog query --s3 s3://acme-toolog/calls --level ERROR --since '2 days'
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
+    text = " ".join(words) if words else None
     place = find_place(source, hosts, namespace, dialect)
     if source is not None and (store_path is not None or address is not None):
         raise click.UsageError("--from, --store and --s3 are three ways to say where; give one of them", ctx)
