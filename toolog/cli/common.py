@@ -39,7 +39,12 @@ def filter_options(function: _Command) -> _Command:
     """Add the options that choose calls; `given_filters` reads them."""
     options = (
         click.option("--tool", metavar="GLOB", help="Only tools whose name matches, such as 'payment.*'."),
-        click.option("--status", metavar="STATUS", help="Only this status, such as execution_error."),
+        click.option(
+            "--status",
+            metavar="STATUS",
+            help="Only this status (success, execution_error, timeout, running ...), or a group of them: failed, "
+            "rejected, error.",
+        ),
         click.option("--session", metavar="ID", help="Only this session, such as order-1001."),
         click.option("--level", metavar="LEVEL", help="Only this level and above."),
         click.option("--since", metavar="WHEN", help="Only since then: '10 min', '2 days', or an ISO time."),

@@ -86,9 +86,9 @@ def command(
     """Find calls in the local store, in a search cluster or in an archive, newest first.
 
     TEXT are words that all stand in a tool's name, input, output, error or prints; '"two words"' in quotes of
-    their own stand together, 'begin*' stands for its beginnings. --status also takes `failed`, `rejected` and `error`
-    for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
-    nothing was found. Times are in UTC, also those given without a zone.
+    their own stand together, 'begin*' stands for its beginnings. The tables for --sql are described in
+    docs/reference/store.md. The exit code is 1 when nothing was found. Times are in UTC, also those given
+    without a zone.
 
     With --from search the same is asked of Elasticsearch or OpenSearch, by the hosts, the namespace and the
     credentials of the configured sink; what came within the last second may be missing. The cluster leaves
