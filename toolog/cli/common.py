@@ -42,7 +42,7 @@ def filter_options(function: _Command) -> _Command:
         click.option(
             "--status",
             metavar="STATUS",
-            help="Only this status (success, execution_error, timeout, running ...), or a group of them: failed, "
+            help="Only this status (success, execution_error, timeout, running ...), or a group: failed, "
             "rejected, error.",
         ),
         click.option("--session", metavar="ID", help="Only this session, such as order-1001."),
