@@ -137,8 +137,12 @@ def _tail_store(
         _print_new(store, begun, after, filters, tree, as_json)
     while True:  # the file was moved away: go on with the one that takes its place, from its beginning
         _wait_for(file)
-        with contextlib.suppress(ConfigError), open_store(path) as store:
-            _print_new(store, _identity(file), 0, filters, tree, as_json)
+        try:
+            with open_store(path) as store:
+                _print_new(store, _identity(file), 0, filters, tree, as_json)
+        except ConfigError:
+            if file.exists():  # it is no store, or a newer one; else it was moved away again
+                raise
 
 
 def _print_new(
