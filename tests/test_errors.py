@@ -19,6 +19,7 @@ from toolog import errors
         (errors.SegmentCorrupt, errors.SpoolError),
         (errors.SinkUnavailable, errors.SinkError),
         (errors.SinkDenied, errors.SinkUnavailable),
+        (errors.StoreUnavailable, errors.SinkUnavailable),
         (errors.SinkRejected, errors.SinkError),
     ],
 )

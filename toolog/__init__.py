@@ -12,7 +12,7 @@ A call walks through eight stations, always forward:
     5 serialize JSON or MessagePack                                         serializers/
     6 spool     framed, checksummed, on disk                                spool/
     7 route     the retention policy of the record's level names its sinks  retention.py
-    8 sink      SQLite, file, console, memory, your own                     sinks/
+    8 sink      Elasticsearch, S3, SQLite, file, console, memory, your own  sinks/
 
 Stations 1 and 2 end in one door (emit.py) that hands a light LogRecord to the logger ``toolog.calls.<tool>``;
 stations 3 to 8 begin in a plain ``logging.Handler`` (handler.py). The two halves meet only in `logging`.

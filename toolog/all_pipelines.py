@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from toolog import counters
 from toolog.emit import is_opening
+from toolog.errors import ConfigError, shown
 from toolog.forks import look
 from toolog.pipeline import Pipeline, accepted
 from toolog.pipeline.crew import worst
 from toolog.pipeline.life import left_behind, living
+from toolog.units import parse_duration
 
 
 def holds_logging_lock() -> bool:
@@ -29,15 +33,16 @@ def pipelines() -> list[Pipeline]:
     return [pipeline for pipeline in living() if isinstance(pipeline, Pipeline) and not pipeline.closed]
 
 
-def flush(timeout: float = 5.0) -> bool:
+def flush(timeout: float | str = 5.0) -> bool:
     """Wait until all that was accepted before is acknowledged by every sink of its policy, or is a dead
     letter.
 
     Where another process ships, or none does (``ship="none"``): until it is durable in the spool. ``timeout``
-    is in seconds, for all handlers together. Returns False when it did not come about in time; when all
-    handlers are closed, at once, if what they left is still in their spools. Since 0.1.
+    is in seconds or a text such as "5 s", for all handlers together. Returns False when it did not come about
+    in time; when all handlers are closed, at once, if what they left is still in their spools. Raises
+    ConfigError for a timeout that is none. Since 0.1.
     """
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + _seconds(timeout)
     if holds_logging_lock():
         return False
     while is_opening():  # another thread brings the dev profile up, and records wait for that
@@ -54,6 +59,17 @@ def flush(timeout: float = 5.0) -> bool:
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.005)  # what they leave may be for the others to ship
+
+
+def _seconds(timeout: object) -> float:
+    """Return a timeout in seconds, none longer than a lock can wait."""
+    if isinstance(timeout, str):
+        return parse_duration(timeout, "timeout of flush")
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or timeout != timeout:
+        raise ConfigError(
+            f"timeout of flush is a number of seconds or a text such as '5 s', not {shown(timeout)}"
+        )
+    return min(float(timeout), threading.TIMEOUT_MAX / 2)
 
 
 def _are_ending() -> bool:

@@ -18,7 +18,8 @@
     │   └── SegmentCorrupt
     └── SinkError
         ├── SinkUnavailable         try all of it again later
-        │   └── SinkDenied          ... when somebody has put right what it says
+        │   ├── SinkDenied          ... when somebody has put right what it says
+        │   └── StoreUnavailable    the file of a local store: locked, full, damaged
         └── SinkRejected            never try again: dead letters
 
 Only ConfigError, guard errors, UnknownTool, and what a user called by name (validate, flush, ...) reach the
@@ -28,6 +29,7 @@ application. Everything else is contained and counted (see ``counters.contain``)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 
 class ToologError(Exception):
@@ -46,10 +48,23 @@ class SchemaError(ToologError):
     """The record schema could not be used."""
 
 
-class RecordInvalid(SchemaError):
-    """A record breaks its schema; ``faults`` lists every fault as ``(path, rule, message)``."""
+class Fault(NamedTuple):
+    """One fault of a record: where it is (``tool.type``, "" for the record itself), the rule, and what is
+    wrong.
+    """
 
-    def __init__(self, message: str, faults: Sequence[object] = ()) -> None:
+    path: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path or '(record)'}: {self.rule}: {self.message}"
+
+
+class RecordInvalid(SchemaError):
+    """A record breaks its schema; ``faults`` lists every `Fault`: ``path``, ``rule`` and ``message``."""
+
+    def __init__(self, message: str, faults: Sequence[Fault] = ()) -> None:
         super().__init__(message)
         self.faults = tuple(faults)
 
@@ -126,6 +141,12 @@ class SinkDenied(SinkUnavailable):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, tells=True)
+
+
+class StoreUnavailable(SinkUnavailable):
+    """The file of a local store cannot be read or written now: another program has it, the disk is full, it
+    is damaged.
+    """
 
 
 class SinkRejected(SinkError):

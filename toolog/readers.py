@@ -103,8 +103,10 @@ def _read(stream: IO[bytes], report: Report) -> Iterator[tuple[int, dict[str, An
     if buffered.peek(4).startswith(ZSTD_MAGIC):
         buffered = _Peekable(ZstdReader(buffered))
     if buffered.peek(16) == b"SQLite format 3\0":
+        name = getattr(stream, "name", None)
         raise ConfigError(
-            "this is a SQLite database, not a file of records; `toolog tail --json --store` reads it"
+            f"{name if isinstance(name, str) else 'this'} is a SQLite database, not a file of records; "
+            "`toolog tail --json --store` reads it"
         )
     if (other := _other_form(buffered.peek(4))) is not None:
         report(1, other)
@@ -124,6 +126,8 @@ def _other_form(start: bytes) -> str | None:
         return "compressed with gzip: gunzip it first; zstd is read as it is"
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "text in UTF-16; records are in UTF-8"
+    if start.startswith(b"PAR1"):
+        return "a Parquet file: DuckDB, pandas and their like read it"
     return None
 
 

@@ -14,23 +14,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from toolog.errors import RecordInvalid, SchemaError
+from toolog.errors import Fault, RecordInvalid, SchemaError
+
+__all__ = ["Fault", "iter_faults", "load", "validate"]
 
 _LONGEST = 300
-
-
-class Fault(NamedTuple):
-    """One fault of a record: where it is (``tool.type``, "" for the record itself), the rule, and what is
-    wrong."""
-
-    path: str
-    rule: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path or '(record)'}: {self.rule}: {self.message}"
 
 
 def load() -> dict[str, Any]:
@@ -42,7 +32,9 @@ def load() -> dict[str, Any]:
 def validate(record: Mapping[str, Any]) -> None:
     """Check a record against its schema.
 
-    Raises RecordInvalid, whose text names the first faults and whose ``faults`` lists them all.
+    ``record``: a dict as `toolog.testing.capture` gives it, or a JSON reader. Raises RecordInvalid, whose
+    text names the first faults and whose ``faults`` lists them all, each with ``path``, ``rule`` and
+    ``message``. Since 0.1.
     """
     faults = list(iter_faults(record))
     if faults:
@@ -153,6 +145,8 @@ def _fault(error: Any) -> Fault:
         name = f"{error.instance!s:.100}"
         return Fault(name, "propertyNames", "is no field of version 1.0")
     message = str(error.message)
+    if error.validator == "not" and "const" in error.validator_value:
+        message = f"{error.validator_value['const']!r} is not allowed"
     if len(message) > _LONGEST:
         message = f"{message[:200]} ... {message[-80:]}"
     return Fault(path, str(error.validator), message)

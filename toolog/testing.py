@@ -210,7 +210,7 @@ def only(records: Records, **fields: Any) -> dict[str, Any]:
     """
     found = find(records, **fields)
     if len(found) != 1:
-        seen = [(record["event"], record.get("tool_name")) for record in records]
+        seen = [(record.get("event"), record.get("tool_name")) for record in records]
         apart = _tell_apart(found) if found else ""
         raise AssertionError(f"{len(found)} records have {fields}, not one{apart}; recorded were {seen}")
     return found[0]

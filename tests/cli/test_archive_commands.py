@@ -77,7 +77,7 @@ def test_the_configured_sink_tells_how_a_bucket_is_reached(
     words = ("cat", f"s3://{archive.bucket}/calls", "--json")
     assert len(bare_shell(*words, ARCHIVE_SECRET=archive.server.secret_key).rows) == len(recorded)
     done = bare_shell(*words, ARCHIVE_SECRET="wrong")
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (3, "")
     assert "SignatureDoesNotMatch: check secret_access_key" in done.err
     done = bare_shell(*words, "--endpoint-url", "http://127.0.0.1:1", ARCHIVE_SECRET="x")
     assert "http://127.0.0.1:1 cannot be reached: nobody answers" in done.err

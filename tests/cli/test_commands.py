@@ -78,6 +78,22 @@ def test_a_program_that_calls_a_command_keeps_its_signals(capsys: pytest.Capture
     assert signal.getsignal(signal.SIGPIPE) is before
 
 
+def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    """`toolog --help` says what each exit code means."""
+    assert execute(["--help"]) == 0
+    shown = capsys.readouterr().out.partition("Exit codes:")[2].split()
+    assert {"0", "1", "2", "3", "130"} <= set(shown)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_only_query_offers_an_archive(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--from` offers what the command can read, and nothing else."""
+    assert execute([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    if "--from " in shown:
+        assert ("store|search|s3|SINK" in shown) == (name == "query")
+
+
 def test_help_imports_no_command() -> None:
     """`toolog --help` stays quick: it loads neither commands nor what they need."""
     code = (

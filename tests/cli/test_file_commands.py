@@ -64,6 +64,13 @@ def test_faults_name_line_path_and_rule(bare_shell: Shell, recorded: list[dict[s
     assert "3 faults" in plain.err
 
 
+def test_a_file_without_records_is_exit_code_one(bare_shell: Shell) -> None:
+    """Nothing that was checked is nothing that is valid; one record is said in the singular."""
+    done = bare_shell("validate", "-", given="\n")
+    assert (done.code, done.out) == (1, "0 records, no faults\n")
+    assert bare_shell("validate", "-", given='{"event": "log"}').err.startswith("1 record, 6 faults")
+
+
 def test_cat_reads_a_spool_and_what_is_pending(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
     """cat prints every frame of a spool; --pending those that a sink has not acknowledged."""
     folder = bare_shell.folder / "spool"
@@ -164,6 +171,21 @@ def test_sanitize_prints_the_masked_file(bare_shell: Shell) -> None:
     assert done.code == 0
 
 
+def test_sanitize_keeps_lines_as_they_are(bare_shell: Shell) -> None:
+    """A line ends with a line feed and nothing else, values that are odd text come out as they went in, and
+    the output is UTF-8 whatever the terminal's encoding.
+    """
+    odd = '{"a": "x\u2028y", "password": "invented-word"}'
+    done = bare_shell(
+        "sanitize", "-", given=f'{odd}\nform\x0cfeed é\n{{"b": "\\ud800"}}', PYTHONIOENCODING="ascii"
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split("\n") == [
+        '{"a": "x\u2028y", "password": "[MASKED:password]"}', "form\x0cfeed é", '{"b": "\\ud800"}', ""
+    ]  # fmt: skip
+    assert bare_shell("sanitize", "--explain", "--json", "-", given=f"a\x0cb\n{odd}\n").rows[0]["line"] == 2
+
+
 def test_nothing_to_hide_is_exit_code_zero(bare_shell: Shell) -> None:
     """A clean file ends with 0."""
     assert bare_shell("sanitize", "--explain", "-", given="plain words").code == 0
@@ -227,4 +249,5 @@ def test_a_store_is_no_file_of_records(bare_shell: Shell, command: str) -> None:
     done = bare_shell(command, "calls.db")
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
+    assert done.err.startswith("toolog: calls.db is a SQLite database")
     assert "--store" in done.err

@@ -75,7 +75,7 @@ def test_query_and_show_ask_the_configured_cluster(
     nothing = shell("query", "nowhere", "--from", "search", **given)
     assert (nothing.code, nothing.err) == (1, "nothing was found\n")
     refused = shell("query", "--from", "search", **{**given, "A_TOKEN_OF_TESTS": "another"})
-    assert refused.code == 1
+    assert refused.code == 3
     assert "check bearer_auth" in refused.err
     assert "another" not in refused.err
 
@@ -89,7 +89,7 @@ def test_a_cluster_that_is_not_configured(bare_shell: Shell, streams: Cluster) -
     done = bare_shell("query", "--from", "search", *words[:4], "--json", **configured)
     assert len(done.rows) == 6, done
     silent = bare_shell("query", "--from", "search", **configured)
-    assert silent.code == 1
+    assert silent.code == 3
     assert "nothing listens at http://127.0.0.1:9" in silent.err
 
 
@@ -127,7 +127,7 @@ def test_a_place_that_makes_no_sense_is_said(bare_shell: Shell, words: list[str]
     done = bare_shell(*words, TOOLOG_SINKS=json.dumps(SINKS))
     assert done.out == ""
     if said is None:
-        assert done.code == 1
+        assert done.code == 3
         assert "nothing listens" in done.err
     else:
         assert done.code == 2, done

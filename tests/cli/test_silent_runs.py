@@ -228,3 +228,21 @@ def test_records_that_were_dropped_are_named(bare_shell: Shell) -> None:
     (bare_shell.folder / "agent.py").write_text(textwrap.dedent(program))
     done = bare_shell("run", "agent.py")
     assert "were dropped: " in done.out, done.err
+
+
+def test_a_program_that_brings_its_own_tools_is_not_silent(bare_shell: Shell) -> None:
+    """Where nothing is named and no framework is imported, the calls of the program's own tools are records
+    all the same, and nobody says that there are none.
+    """
+    program = """
+    import toolog
+    @toolog.tool
+    def find(word): return word
+    find("lamp")
+    """
+    (bare_shell.folder / "agent.py").write_text(textwrap.dedent(program))
+    done = bare_shell("run", "agent.py")
+    assert done.code == 0
+    assert "find(word='lamp')" in done.err
+    assert "nothing was recorded" not in done.err
+    assert bare_shell("query", "--json").rows[0]["tool_name"] == "find"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +208,34 @@ def test_follow_may_come_before_the_store(bare_shell: Shell, recorded: list[dict
         program.communicate()
 
 
+def test_follow_goes_on_with_a_new_store(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
+    """`tail --follow` outlives the store that is moved away, and shows what is recorded in the one that
+    comes in its place, from its beginning.
+    """
+    path = bare_shell.folder / ".toolog" / "calls.db"
+    ended = next(record for record in recorded if record["event"] == "tool_call_success")
+    with store.open(path) as held:
+        held.write([{**ended, "record_id": "old"}])
+    program = subprocess.Popen(
+        [bare_shell.program, "tail", "--follow", "--json"],
+        cwd=bare_shell.folder,
+        env=bare_shell.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert program.stdout is not None
+    try:
+        assert json.loads(program.stdout.readline())["record_id"] == "old"
+        path.parent.rename(bare_shell.folder / "moved")
+        with store.open(path) as held:
+            held.write([{**ended, "record_id": "new"}])
+        assert json.loads(program.stdout.readline())["record_id"] == "new"
+    finally:
+        program.kill()
+        program.communicate()
+
+
 def _has_line(program: subprocess.Popen[str]) -> bool:
     import select
 
@@ -233,9 +263,34 @@ def test_show_all_tells_of_every_call(shell: Shell) -> None:
     assert '"paid": 39' in shell("show", trace, "--all").out
 
 
+def test_show_begins_with_when_and_where(shell: Shell) -> None:
+    """Above the waterfall stand the trace, its date and time in UTC, the session and the process; capital
+    digits of an id are the same digits.
+    """
+    call = shell("query", "ValueError", "--json").rows[0]
+    lines = shell("show", call["trace_id"].upper()).out.splitlines()
+    assert lines[0] == f"trace {call['trace_id']}"
+    assert lines[1].startswith(f"{call['timestamp'][:10]} {call['timestamp'][11:16]}")
+    assert " UTC " in lines[1]
+    assert "failed" in lines[1]
+    assert f"session {call['session_id']}" in lines[2]
+    assert f"process {call['process']['pid']}" in lines[2]
+
+
+def test_calls_of_another_day_have_their_date(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
+    """A list in which a call is of another day shows dates, in lines and in trees."""
+    ended = next(record for record in recorded if record["event"] == "tool_call_success")
+    with store.open(bare_shell.folder / ".toolog" / "calls.db") as held:
+        held.write([{**ended, "record_id": "old", "timestamp": "2001-02-03T04:05:06.000007Z"}])
+    for words in (("tail",), ("query",), ("tail", "--tree")):
+        assert "2001-02-03" in bare_shell(*words).out
+
+
 def test_query_finds_words_in_errors(shell: Shell) -> None:
-    """Text search looks into names, inputs, outputs and errors."""
+    """Text search looks into names, inputs, outputs and errors; several words need no quotes."""
     rows = shell("query", "declined", "--json").rows
+    assert shell("query", "declined", "was", "--json").rows == rows
+    assert shell("query", "declined", "nowhere").code == 1
     assert [row["tool_name"] for row in rows] == ["serve", "Till.charge"]
 
 
@@ -259,9 +314,27 @@ def test_query_sql_reads(shell: Shell) -> None:
     assert shell("query", "--sql", sql).out.splitlines()[1].split() == ["Till.charge", "3"]
 
 
+def test_query_sql_asks_what_the_reference_shows(shell: Shell) -> None:
+    """Each statement of the reference of the store can be asked, the full-text index included, and how a
+    table is made.
+    """
+    page = Path(__file__).parents[2] / "docs" / "reference" / "store.md"
+    statements = re.findall(r"```sql\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    assert any("MATCH" in statement for statement in statements)
+    for statement in (*statements, "pragma table_info(tool_calls)"):
+        assert shell("query", "--sql", statement).code < 2
+    with store.open(shell.folder / ".toolog" / "calls.db") as held:
+        held.index()
+    found = shell("query", "--sql", "select count(*) n from search where search match 'declined'", "--json")
+    assert found.rows[0]["n"] > 0
+
+
 @pytest.mark.parametrize(
     "sql",
     [
+        "insert into search (search) values ('delete-all')",
+        "create temp table t (a)",
+        "pragma user_version = 5",
         "delete from tool_calls",
         "update tool_calls set status = 'success'",
         "drop table tool_calls",
@@ -296,6 +369,44 @@ def test_instances_are_listed_masked(shell: Shell) -> None:
     assert row["config"]["currency"] == "EUR"
     assert "4eC39HqLyjWDarjtT1zdp7dc" not in json.dumps(row)
     assert "Till" in shell("instances").out
+
+
+@pytest.mark.parametrize("name", ["tail", "stats", "instances", "query", "query --sql 'select * from calls'"])
+def test_a_store_that_cannot_be_used_is_exit_code_two(bare_shell: Shell, name: str) -> None:
+    """A file that is no database, or an empty one, is one clear line, the same code for every command."""
+    for held in (b"no database at all", b""):
+        (bare_shell.folder / "calls.db").write_bytes(held)
+        done = bare_shell.pipe(f"toolog {name} --store calls.db")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1
+
+
+def test_a_store_that_another_program_holds_is_exit_code_two(shell: Shell) -> None:
+    """That is said, with what to do, and is no answer about what stands in it."""
+    path = shell.folder / ".toolog" / "calls.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("UPDATE meta SET value = value")
+        done = shell("stats")
+    assert done.code == 2
+    assert "another program has held it for 5 seconds" in done.err
+
+
+def test_an_argument_that_is_no_text_is_one_clear_line(shell: Shell) -> None:
+    """Bytes that are not UTF-8 are refused where a text is asked for."""
+    for line in ("query", "tail --tool", "tail --session", "show", "tail --store"):
+        done = shell.pipe(f"toolog {line} $(printf '\\377\\376abcdef')")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.count("\n") == 1
+        assert "\\udcff" in done.err
+
+
+@pytest.mark.parametrize("line", ["toolog tail >&-", "toolog schema >&-", "toolog stats <&- 2>&-"])
+def test_a_closed_stream_changes_nothing(shell: Shell, line: str) -> None:
+    """A standard stream that is closed from the start (a daemon's) costs what would stand there only."""
+    done = shell.pipe(line)
+    assert (done.code, done.err) == (0, "")
 
 
 def test_closed_pipe_is_quiet(shell: Shell) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,6 +157,23 @@ def test_log_line_becomes_a_log_event(handler: ToologHandler, tmp_path: Path) ->
     assert document["attributes"]["name_"] == "x"
     assert "hunter2" not in json.dumps(document)
     assert "abcdefgh12345" not in json.dumps(document)
+
+
+@pytest.mark.parametrize("timeout", [None, "soon", "-1 s", True, float("nan"), [1]])
+def test_flush_says_what_a_timeout_is(timeout: Any) -> None:
+    """What is no time to wait is a ConfigError, not an error of our own arithmetic."""
+    with pytest.raises(ConfigError, match="timeout of flush"):
+        flush(timeout)
+
+
+@pytest.mark.parametrize("timeout", [30, "30 s", float("inf")])
+def test_flush_takes_seconds_or_a_text(timeout: Any, tmp_path: Path) -> None:
+    """A number, a text with a unit, and a time without an end are all times to wait."""
+    handler = ToologHandler(spool={"path": str(tmp_path)}, sinks={"memory": {}})
+    try:
+        assert flush(timeout)
+    finally:
+        handler.close()
 
 
 def test_stats_and_flush_know_all_handlers(tmp_path: Path) -> None:

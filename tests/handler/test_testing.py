@@ -92,6 +92,8 @@ def test_only_says_what_was_there() -> None:
         lookup("lamp")
     with pytest.raises(AssertionError, match="tool_call_start"):
         only(records, tool_name="another")
+    with pytest.raises(AssertionError, match="0 records"):
+        only([{"no": "event"}], tool_name="another")
 
 
 def test_only_says_what_tells_records_apart() -> None:

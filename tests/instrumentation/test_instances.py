@@ -448,7 +448,13 @@ def test_recreate_takes_no_value_for_what_was_masked_or_cut(seen: Collector) -> 
     assert (again.host, again.port) == ("mx", 25)
 
 
-@pytest.mark.parametrize("record", [None, "record", 5, [{}]])
+def test_a_record_without_its_id_cannot_be_recreated() -> None:
+    """The error says what the record lacks."""
+    with pytest.raises(ConfigError, match="has no instance_id"):
+        recreate({"event": "tool_instance"}, [Mail])
+
+
+@pytest.mark.parametrize("record", [None, "record", 5, [{}], {"event": "log"}])
 def test_what_is_no_record_cannot_be_recreated(record: Any) -> None:
     """The error says what `recreate` takes."""
     with pytest.raises(ConfigError, match="recreate takes a tool_instance record, not"):

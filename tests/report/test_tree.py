@@ -290,3 +290,30 @@ def test_a_terminal_gets_colours_and_lines_that_fit(monkeypatch: pytest.MonkeyPa
     assert max(lines.width_of(line) for line in plain.getvalue().splitlines()) == 50
     assert pipe.getvalue() == report.text(report.tree(order()))
     assert "…" in plain.getvalue()
+
+
+@pytest.mark.parametrize("text", ["word " * 40, "x" * 300, "漢" * 150, ""])
+def test_a_line_that_goes_on_loses_nothing(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `fold` a line too wide for the terminal goes on below, behind its margin, between words where it
+    can.
+    """
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    report.write([[("dim", "  error     "), ("bad", text)]], terminal, fold=12)
+    first, *others = terminal.getvalue().splitlines()
+    assert max(map(lines.width_of, [first, *others])) <= 50
+    assert all(other.startswith(" " * 12) for other in others)
+    joined = "".join([first, *(other[12:] for other in others)])
+    assert joined.replace(" ", "") == f"error{text}".replace(" ", "")
+    if text.startswith("word"):
+        assert all(row.rstrip().endswith("word") for row in [first, *others])
+
+
+def test_a_trace_of_another_day_tells_its_date() -> None:
+    """Where it is said which day is today, the traces of others stand with their dates."""
+    day = order()[0]["timestamp"][:10]
+    assert day not in report.text(report.tree(order(), today=day))
+    assert day not in report.text(report.tree(order()))
+    assert day in report.text(report.tree(order(), today="1999-01-01"))
+    assert report.text([report.line(order()[0], dated=True)]).startswith(day)

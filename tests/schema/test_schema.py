@@ -128,6 +128,13 @@ def test_what_is_no_record_is_invalid(thing: Any) -> None:
         schema.validate(thing)
 
 
+def test_a_value_that_is_forbidden_is_said_plainly() -> None:
+    """An id of zeros is answered with the value, not with a piece of the schema."""
+    record = {**GOLDEN["tool_call_start"]["record"], "span_id": "0" * 16}
+    (fault,) = schema.iter_faults(record)
+    assert (fault.path, fault.rule, fault.message) == ("span_id", "not", f"'{'0' * 16}' is not allowed")
+
+
 def test_messages_are_bounded() -> None:
     """A fault's text does not repeat a huge value."""
     faults = list(schema.iter_faults({**GOLDEN["log"]["record"], "level": "x" * 100_000}))

@@ -129,6 +129,17 @@ def test_damage_raises_without_a_report() -> None:
         list(read_records(io.BytesIO(b'{"a":1}\n{')))
 
 
+@pytest.mark.parametrize(
+    ("line", "end"), [(b'{"a": nul}', "at character 7"), (b'"\xff"', "no text in UTF-8")]
+)
+def test_damage_is_told_by_its_place_in_the_line(line: bytes, end: str) -> None:
+    """What is told of a damaged line speaks of that line alone, which the caller knows the number of."""
+    _, ((number, message),) = read(b"{}\n" + line)
+    assert number == 2
+    assert message.endswith(end)
+    assert "line 1" not in message
+
+
 def test_endless_line_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line without an end is not collected for ever."""
     monkeypatch.setattr(readers, "LONGEST", 1000)
@@ -187,8 +198,12 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_first_record(form: str) -> N
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(gzip.compress(b'{"record_id":"a"}\n'), "gunzip"), ('{"record_id":"a"}\n'.encode("utf-16"), "UTF-16")],
-    ids=["gzip", "utf-16"],  # (gzip writes the time into it: all workers must see one name)
+    [
+        (gzip.compress(b'{"record_id":"a"}\n'), "gunzip"),
+        ('{"record_id":"a"}\n'.encode("utf-16"), "UTF-16"),
+        (b"PAR1\x15\x04\n\n", "DuckDB"),
+    ],
+    ids=["gzip", "utf-16", "parquet"],  # (gzip writes the time into it: all workers must see one name)
 )
 def test_a_file_of_another_form_is_told_as_such(content: bytes, said: str) -> None:
     """Gzip and UTF-16 are one damaged place that says what it is, not one for each line."""

@@ -166,6 +166,24 @@ def test_words_are_found(opened: store.Store, text: str, found: bool, indexed: b
     assert opened.size()["records"]["tool_calls"] == 2
 
 
+def test_a_word_without_blanks_reads_no_more_than_it_must(opened: store.Store) -> None:
+    """A word of a script without spaces between words is looked for from the newest call on, until there are
+    enough; a phrase of two is found over a line end.
+    """
+    opened.write([documents.call(number, input={"q": "東京\n駅"}) for number in range(1, 3001)])
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    with opened._database.reading() as connection:
+        connection.set_progress_handler(count, 1000)
+    assert numbers(opened.calls(text="東京", limit=2)) == [3000, 2999]
+    assert steps < 20
+    assert numbers(opened.calls(text='"東京 駅"', limit=1)) == [3000]
+
+
 def test_log_lines_and_errors_are_searched_too(filled: store.Store) -> None:
     """The same words are found in a failed call and in the log line about it."""
     found = filled.search("refused")

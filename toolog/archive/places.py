@@ -14,7 +14,7 @@ from toolog.errors import ConfigError, SerializationError, nearest
 from toolog.serializers.compact import unfold
 from toolog.spool.cursor import sinks_with_files
 
-SUFFIXES = (".jsonl", ".msgpack", ".mp", ".jsonl.zst", ".msgpack.zst", ".mp.zst")
+SUFFIXES = (".jsonl", ".ndjson", ".msgpack", ".mp", ".jsonl.zst", ".msgpack.zst", ".mp.zst")
 """What names of files of records end with, where a folder or a bucket is searched for them."""
 
 Tell = Callable[[str], None]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +46,8 @@ def command(calls: int, as_json: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="toolog-bench-") as folder:
         rows = list(_measure(Path(folder), calls, quiet=as_json))
         toolog.flush(60)
+        for handler in logging.getLogger("toolog.calls").handlers[:]:  # before its spool goes
+            handler.close()
     result = bench_serialization.run(rounds=ROUNDS)
     if as_json:
         print_json({"calls": calls, "rounds": ROUNDS, "calls_us": rows, "serialization": result.to_dict()})
@@ -108,7 +112,8 @@ def _progress(quiet: bool) -> Iterator[Callable[[], None]]:
     """Show a progress bar on a terminal's stderr, nothing in a pipe; gives the function that moves it on."""
     from rich.progress import Progress
 
-    bar = Progress(console=console(err=True), transient=True, disable=quiet)
+    disable = quiet or not sys.stderr.isatty()
+    bar = Progress(console=console(err=True), transient=True, disable=disable)
     with bar:
         task = bar.add_task("measuring", total=ROUNDS * 4 * len(RESULTS))
         yield lambda: bar.advance(task)

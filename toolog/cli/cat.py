@@ -13,9 +13,8 @@ from toolog.cli.common import (
     check_reach,
     find_reach,
     json_option,
-    marks,
     print_json,
-    print_lines,
+    print_records,
     reach_options,
 )
 
@@ -52,7 +51,6 @@ def command(
       toolog cat .toolog/spool --pending store
       toolog cat s3://acme-toolog/calls/policy=error/date=2026-11-29/ --json
     """
-    from toolog import report
     from toolog.archive import places as archive
     from toolog.archive.bucket import is_address
     from toolog.archive.once import Once
@@ -68,7 +66,7 @@ def command(
                     if as_json:
                         print_json(record)
                     else:
-                        print_lines([report.line(record, marks=marks())])
+                        print_records([record])
     if damage.places:
         ctx.exit(FOUND_FAULTS)
 

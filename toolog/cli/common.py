@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,7 +39,12 @@ def filter_options(function: _Command) -> _Command:
     """Add the options that choose calls; `given_filters` reads them."""
     options = (
         click.option("--tool", metavar="GLOB", help="Only tools whose name matches, such as 'payment.*'."),
-        click.option("--status", metavar="STATUS", help="Only this status, such as execution_error."),
+        click.option(
+            "--status",
+            metavar="STATUS",
+            help="Only this status (success, execution_error, timeout, running ...), or a group: failed, "
+            "rejected, error.",
+        ),
         click.option("--session", metavar="ID", help="Only this session, such as order-1001."),
         click.option("--level", metavar="LEVEL", help="Only this level and above."),
         click.option("--since", metavar="WHEN", help="Only since then: '10 min', '2 days', or an ISO time."),
@@ -189,11 +195,28 @@ def forget_output() -> None:
         os.close(nothing)
 
 
-def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines of pieces: coloured and cut to its width on a terminal, plain and whole in a pipe."""
+def print_lines(lines: Iterable[Line], *, fold: int | None = None) -> None:
+    """Print lines of pieces: coloured and cut to its width on a terminal (with ``fold``: gone on with in the
+    next line, after so many blanks), plain and whole in a pipe.
+    """
     from toolog import report
 
-    report.write(lines, sys.stdout)
+    report.write(lines, sys.stdout, fold=fold)
+
+
+def print_records(records: Sequence[Mapping[str, Any]], *, indent: bool = True) -> None:
+    """Print records, a line each; with their dates, where one of them is not of today (UTC)."""
+    from toolog import report
+    from toolog.sinks.lines import date
+
+    now = today()
+    dated = any(date(record, now) for record in records)
+    print_lines(report.line(record, marks=marks(), indent=indent, dated=dated) for record in records)
+
+
+def today() -> str:
+    """Return the date in UTC, by which records tell their times."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def marks() -> Marks:

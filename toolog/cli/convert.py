@@ -80,6 +80,7 @@ def command(
         print_json({**figures, "to": target})
     else:
         told = f", without {once.repeated:,} that came twice" if once.repeated else ""
-        click.echo(f"{records:,} records from {len(found):,} file{'s' * (len(found) != 1)} to {target}{told}")
+        many = f"{records:,} record{'s' * (records != 1)} from {len(found):,} file{'s' * (len(found) != 1)}"
+        click.echo(f"{many} to {target}{told}")
     if damage.places:
         ctx.exit(FOUND_FAULTS)

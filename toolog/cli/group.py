@@ -5,13 +5,23 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import inspect
+import os
 import signal
 import sys
 from collections.abc import Sequence
 
 import click
 
-from toolog.errors import ConfigError, RecordInvalid, ToologError, nearest
+from toolog.cli.common import NO_ANSWER
+from toolog.errors import (
+    ConfigError,
+    SinkError,
+    SpoolError,
+    StoreUnavailable,
+    ToologError,
+    nearest,
+)
 
 # The order is the one that help shows: first what a newcomer needs. The words are each command's short help;
 # a test keeps them equal to what the command says of itself.
@@ -80,9 +90,19 @@ class CommandGroup(click.Group):
             return 0
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table, without importing them."""
+        """Write the list of commands from the table, without importing them, and the exit codes."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(code, words.strip()) for code, _, words in exit_codes()])
+
+
+def exit_codes() -> list[tuple[str, str, str]]:
+    """Return the exit codes as the package's docstring has them: code, blanks, words."""
+    import toolog.cli
+
+    rows = inspect.cleandoc(toolog.cli.__doc__ or "").partition("Exit codes")[2].splitlines()
+    return [row.strip().partition(" ") for row in rows if row.strip()[:1].isdigit()]
 
 
 @click.group(
@@ -98,8 +118,9 @@ def root() -> None:
 def execute(args: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; every error that a user can cause is one clear line."""
     words = list(sys.argv[1:] if args is None else args)
-    if args is None:  # a program that calls us keeps its own signals
+    if args is None:  # a program that calls us keeps its own signals and streams
         _leave_quietly_on_a_closed_pipe(words)
+        _open_closed_streams()
     try:
         answer = root.main(args=words, prog_name="toolog", standalone_mode=False)
         sys.stdout.flush()
@@ -111,12 +132,17 @@ def execute(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except RecordInvalid as error:
-        return _complain(error, 1)
-    except ConfigError as error:
+    except (ConfigError, StoreUnavailable, SpoolError) as error:
         return _complain(error, 2)
+    except SinkError as error:
+        return _complain(error, NO_ANSWER)
     except ToologError as error:
         return _complain(error, 1)
+    except UnicodeEncodeError:
+        strange = next((word for word in words if not _is_text(word)), None)
+        if strange is None:
+            raise
+        return _complain(f"an argument is not text in UTF-8: {strange!r}", 2)
     except OSError as error:
         if error.errno == errno.EPIPE:
             from toolog.cli.common import forget_output
@@ -131,6 +157,23 @@ def _leave_quietly_on_a_closed_pipe(words: Sequence[str]) -> None:
     if command not in _PIPE_IS_THEIRS and hasattr(signal, "SIGPIPE"):
         with contextlib.suppress(ValueError):  # not the main thread: then it is a test that calls us
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def _open_closed_streams() -> None:
+    """Open in place of each standard stream that was closed before we began what takes all and gives nothing:
+    nothing else may get its number, and printing must not fail.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for good
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _complain(error: object, code: int) -> int:

@@ -32,13 +32,19 @@ class Place(NamedTuple):
     store: Path | None = None
 
 
-def from_options(function: _Command) -> _Command:
-    """Add `--from`, and how a search cluster is reached that is not configured; `find_place` reads them."""
+def from_options(*kinds: str) -> Callable[[_Command], _Command]:
+    """Add `--from` for these kinds of places, and how a search cluster is reached that is not configured;
+    `find_place` reads them.
+    """
+    return lambda function: _add_from(function, "|".join((*kinds, "SINK")))
+
+
+def _add_from(function: _Command, metavar: str) -> _Command:
     options = (
         click.option(
             "--from",
             "source",
-            metavar="store|search|s3|SINK",
+            metavar=metavar,
             help="Where to read: the kind of place, or the name of a configured sink.",
         ),
         click.option("--hosts", metavar="URL", multiple=True, help="The search servers, not the configured."),
@@ -83,7 +89,7 @@ def place_options(function: _Command) -> _Command:
         place = _find_one(find_place(source, hosts, namespace, dialect), source, store_path)
         return function(*words, place=place, **others)
 
-    return cast(_Command, from_options(store_option(asked)))
+    return cast(_Command, from_options("store", "search")(store_option(asked)))
 
 
 def _find_one(place: Place, source: str | None, store: Path | None) -> Place:

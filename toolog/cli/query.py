@@ -18,32 +18,43 @@ from toolog.cli.common import (
     find_reach,
     find_store,
     json_option,
-    marks,
     no_store,
     open_store,
     print_json_lines,
     print_lines,
+    print_records,
     progress,
     reach_options,
     store_option,
 )
-from toolog.cli.places import Place, archive_address, find_place, from_options, search_options
+from toolog.cli.places import KINDS, Place, archive_address, find_place, from_options, search_options
 from toolog.cli.places import store_path as own_path
 from toolog.errors import ConfigError
 from toolog.sinks import lines
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_LOOKS = {
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "data_version",
+}
+"""Pragmas that tell how the database is made (the last one the full-text index asks for itself)."""
+_VIRTUAL = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE %'"
 
 
 @click.command("query", short_help="Find calls by filters and text, or by read-only SQL.")
-@click.argument("text", metavar="[TEXT]", required=False)
+@click.argument("words", metavar="[TEXT]...", nargs=-1)
 @filter_options
 @click.option("--instance", metavar="ID", help="Only calls of this tool instance.")
 @click.option("--until", metavar="WHEN", help="Only before then.")
 @click.option("--hold", metavar="GLOB", help="Only calls with a tag `hold` like this; '*' for all of them.")
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(1), help="How many calls.")
 @click.option("--sql", metavar="SELECT", help="Ask in SQL instead; nothing can be changed by it.")
-@from_options
+@from_options(*KINDS)
 @click.option("--s3", "address", metavar="ADDRESS", help="Ask an archive: s3://bucket/prefix.")
 @reach_options
 @store_option
@@ -51,7 +62,7 @@ _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, s
 @click.pass_context
 def command(
     ctx: click.Context,
-    text: str | None,
+    words: tuple[str, ...],
     tool: str | None,
     status: str | None,
     session: str | None,
@@ -74,10 +85,10 @@ def command(
 ) -> None:
     """Find calls in the local store, in a search cluster or in an archive, newest first.
 
-    TEXT are words that all stand in a tool's name, input, output, error or prints; "two words" in quotes
-    stand together, begin* stands for its beginnings. --status also takes `failed`, `rejected` and `error`
-    for groups. The tables for --sql are described in docs/reference/store.md. The exit code is 1 when
-    nothing was found.
+    TEXT are words that all stand in a tool's name, input, output, error or prints; '"two words"' in quotes of
+    their own stand together, 'begin*' stands for its beginnings. The tables for --sql are described in
+    docs/reference/store.md. The exit code is 1 when nothing was found. Times are in UTC, also those given
+    without a zone.
 
     With --from search the same is asked of Elasticsearch or OpenSearch, by the hosts, the namespace and the
     credentials of the configured sink; what came within the last second may be missing. The cluster leaves
@@ -96,6 +107,7 @@ def command(
       toolog query --s3 s3://acme-toolog/calls --level ERROR --since '2 days'
       toolog query --sql 'select tool_name, count(*) from tool_calls group by 1'
     """
+    text = " ".join(words) if words else None
     place = find_place(source, hosts, namespace, dialect)
     if source is not None and (store_path is not None or address is not None):
         raise click.UsageError("--from, --store and --s3 are three ways to say where; give one of them", ctx)
@@ -128,10 +140,8 @@ def command(
         found = len(calls)
         if as_json:
             print_json_lines(calls)
-        elif calls:
-            from toolog import report
-
-            print_lines(report.line(call, marks=marks(), indent=False) for call in calls)
+        else:
+            print_records(calls, indent=False)
     if not found:
         click.echo("nothing was found", err=True)
         ctx.exit(FOUND_NOTHING)
@@ -168,19 +178,25 @@ def _select(path: Path, sql: str) -> Iterator[dict[str, Any]]:
         raise no_store(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
+        for table in connection.execute(_VIRTUAL).fetchall():  # opening one asks for more than reading it
+            connection.execute(f'SELECT 1 FROM "{table[0]}" LIMIT 0')
         connection.set_authorizer(_allow_reading)
         connection.row_factory = sqlite3.Row
         for row in connection.execute(sql):
             yield dict(row)
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise ConfigError(f"--sql: {error}") from error
+        if "authoriz" in str(error):
+            raise ConfigError(f"--sql may only read: {error}") from error
+        is_ours = isinstance(error, sqlite3.OperationalError | sqlite3.Warning | sqlite3.ProgrammingError)
+        raise ConfigError(f"{'--sql' if is_ours else path}: {error}") from error
     finally:
         connection.close()
 
 
-def _allow_reading(action: int, *_: object) -> int:
+def _allow_reading(action: int, first: str | None, *_: object) -> int:
     """Refuse everything but reading: a read-only connection could still attach and write other files."""
-    return sqlite3.SQLITE_OK if action in _READS else sqlite3.SQLITE_DENY
+    may = action in _READS or (action == sqlite3.SQLITE_PRAGMA and first in _LOOKS)
+    return sqlite3.SQLITE_OK if may else sqlite3.SQLITE_DENY
 
 
 def _print_rows(rows: Iterator[dict[str, Any]], as_json: bool) -> int:

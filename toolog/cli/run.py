@@ -112,10 +112,14 @@ def _begin_in_child(profile: str | None, tools: Sequence[str], directory: str | 
 
 def _report(tools: Sequence[str], made: Sequence[toolog.Instrumentation], as_json: bool) -> None:
     """Say at the end what was not recorded, and why."""
+    import toolog
     from toolog.instrumentation.frameworks import EVERYTHING, adapters, is_loaded
+    from toolog.instrumentation.instrumented import active
 
     _name_the_missing(made)
-    if tuple(tools) == (EVERYTHING,) and not any(map(is_loaded, adapters().values())):
+    has_tools = any(item.wrapped for item in active())  # the program may have instrumented some itself
+    is_idle = not has_tools and not toolog.stats()["accepted"]
+    if is_idle and tuple(tools) == (EVERYTHING,) and not any(map(is_loaded, adapters().values())):
         click.echo(
             "toolog run: nothing was recorded: the program imported no agent framework that toolog "
             "knows, and nothing else is named (--instrument NAME, or instrument in [tool.toolog])",

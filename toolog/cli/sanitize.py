@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,7 +39,9 @@ def command(ctx: click.Context, file: str, explain: bool, as_json: bool) -> None
             raise click.UsageError("--json belongs to --explain", ctx)
         for _, value, is_json in _parts(text):
             hidden = sanitizer.sanitize(value)
-            click.echo(json.dumps(hidden, ensure_ascii=False) if is_json else hidden)
+            shown = json.dumps(hidden, ensure_ascii=False) if is_json else hidden
+            # A lone surrogate of JSON is written as the escape that it was.
+            sys.stdout.buffer.write(shown.encode("utf-8", "backslashreplace") + b"\n")
         return
     found = [(line, find) for line, value, _ in _parts(text) for find in sanitizer.explain(value)]
     if as_json:
@@ -59,7 +62,8 @@ def _parts(text: str) -> Iterator[tuple[int, Any, bool]]:
         return
     except ValueError:
         pass
-    for number, line in enumerate(text.splitlines(), 1):
+    lines = text.split("\n")  # by nothing else: a value in JSON may hold whatever else ends a line
+    for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
         try:
             value = json.loads(line)
         except ValueError:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from toolog.sinks.lines import Line
 
 DETAILS = ("reason", "input", "output", "stdout", "stderr", "tags", "masked", "truncated")
+_MARGIN = 12
+"""Columns before what stands below a call."""
 _FEWEST = 6
 """How many digits of a trace id are asked for, so that none fits by accident."""
 
@@ -48,14 +50,16 @@ def command(
     """Show when each call of TRACE ran, for how long, with what, and how it ended.
 
     TRACE is a trace id or a unique beginning of one (6 digits or more), as `toolog tail --tree` shows it.
-    Below the waterfall stand input, output, error and stack of the calls that failed. The exit code is 1
-    when there is no such trace. With --from search it is read from Elasticsearch or OpenSearch.
+    Above the waterfall stands when it began (in UTC) and where; below it input, output, error and stack of
+    the calls that failed. The exit code is 1 when there is no such trace. With --from search it is read from
+    Elasticsearch or OpenSearch.
 
     \b
     Example:
       toolog show 4bf92f3577b3 --all
       toolog show 4bf92f3577b3 --from search
     """
+    trace = trace.lower()
     if len(trace) < _FEWEST:
         raise click.UsageError(f"{trace!r} is too short: {_FEWEST} digits of a trace id or more", ctx)
     damage = Damage()
@@ -82,10 +86,33 @@ def _print(records: list[dict[str, Any]], every: bool) -> None:
     from toolog import report
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+    found = report.spans(records)
+    print_lines(_heading(records, found), fold=_MARGIN)
     print_lines(report.waterfall(records, width=min(width, 140), marks=marks()))
-    for span in report.spans(records):
+    for span in found:
         if every or span.failed:
-            print_lines(_details(span))
+            print_lines(_details(span), fold=_MARGIN)
+
+
+def _heading(records: list[dict[str, Any]], found: list[Span]) -> Iterator[Line]:
+    """Yield the lines that tell which trace it is, of when, of whom and from where."""
+    first = found[0].record if found else records[0]
+    failed = sum(span.failed for span in found)
+    service, process = first.get("service"), first.get("process")
+    around = {
+        "session": first.get("session_id"),
+        "service": service.get("name") if isinstance(service, Mapping) else None,
+        "host": first.get("host"),
+        "process": process.get("pid") if isinstance(process, Mapping) else None,
+    }
+    yield [("dim", "trace "), ("tool", lines.visible(first.get("trace_id")))]
+    yield [
+        ("text", f"{lines.date(first)} {lines.clock(first)} UTC"),
+        ("text", f"  {len(found)} call{'' if len(found) == 1 else 's'}"),
+        ("bad", f"  {failed} failed" if failed else ""),
+    ]
+    yield [("dim", "  ".join(f"{word} {lines.visible(told)}" for word, told in around.items() if told))]
+    yield []
 
 
 def _details(span: Span) -> Iterator[Line]:
@@ -112,9 +139,9 @@ def _error(error: Mapping[str, Any]) -> Iterator[Line]:
         yield [("dim", f"  {word:<10}"), ("bad", text)]
         for note in one.get("notes") or []:
             for row in str(note).splitlines():
-                yield [("dim", " " * 12), ("text", lines.visible(row))]
+                yield [("dim", " " * _MARGIN), ("text", lines.visible(row))]
         for row in str(one.get("stack") or "").splitlines():
-            yield [("dim", " " * 12 + lines.visible(row))]
+            yield [("dim", " " * _MARGIN + lines.visible(row))]
 
 
 def _field(name: str, value: object) -> Iterator[Line]:

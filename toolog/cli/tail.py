@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,9 +25,15 @@ from toolog.cli.common import (
     open_store,
     print_json_lines,
     print_lines,
+    print_records,
+    today,
 )
 from toolog.cli.places import Place, place_options, search_options, store_path
+from toolog.errors import ConfigError, StoreUnavailable
 from toolog.sinks import lines
+
+if TYPE_CHECKING:
+    from toolog.store import Store
 
 POLL = 0.2
 """Seconds between two looks at the store with --follow."""
@@ -63,8 +69,8 @@ def command(
 
     With --tree the chosen calls stand in their traces: which call made which, what they printed and logged,
     grouped by session; below them stands how many older calls --limit left out. With --follow new calls are
-    added as they end; where there is no store yet, it is waited for. The exit code is 1 when no call was
-    found.
+    added as they end; a store that is not there yet, or was moved away, is waited for. Times are in UTC, also
+    those given without a zone. The exit code is 1 when no call was found.
 
     \b
     Example:
@@ -112,9 +118,11 @@ def _tail_store(
     path: Path | None, filters: dict[str, Any], limit: int, tree: bool, follow: bool, as_json: bool
 ) -> list[dict[str, Any]]:
     """Show the newest calls of a store, and those that come; return the first of them."""
+    file = find_store(path)
     if follow:
-        _wait_for(find_store(path))
+        _wait_for(file)
     with open_store(path) as store:
+        begun = _identity(file)
         after = store.last_id()
         several = store.calls(**filters, limit=_how_many(limit, tree, as_json))
         found = several[:limit][::-1]
@@ -123,14 +131,44 @@ def _tail_store(
             _tell_older(found, several[limit:])
         else:
             _print_calls(found, as_json)
-        if follow:
-            for call in _new_calls(store, after, filters):
-                if tree:
-                    _print_trees(store.trace, [call], as_json)
-                else:
-                    _print_calls([call], as_json)
-                sys.stdout.flush()
-    return found
+        if not follow:
+            return found
+        sys.stdout.flush()
+        _print_new(store, begun, after, filters, tree, as_json)
+    while True:  # the file was moved away: go on with the one that takes its place, from its beginning
+        _wait_for(file)
+        try:
+            with open_store(path) as store:
+                _print_new(store, _identity(file), 0, filters, tree, as_json)
+        except ConfigError:
+            if file.exists():  # it is no store, or a newer one; else it was moved away again
+                raise
+
+
+def _print_new(
+    store: Store,
+    begun: tuple[int, int] | None,
+    after: int,
+    filters: Mapping[str, Any],
+    tree: bool,
+    as_json: bool,
+) -> None:
+    """Print the calls that end behind the id ``after``, until another file stands where ``begun`` did."""
+    for call in _new_calls(store, begun, after, filters):
+        if tree:
+            _print_trees(store.trace, [call], as_json)
+        else:
+            _print_calls([call], as_json)
+        sys.stdout.flush()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _wait_for(path: Path) -> None:
@@ -157,10 +195,8 @@ def _is_made(path: Path) -> bool:
 def _print_calls(found: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json_lines(found)
-        return
-    from toolog import report
-
-    print_lines(report.line(call, marks=marks()) for call in found)
+    else:
+        print_records(found)
 
 
 def _print_trees(
@@ -174,7 +210,7 @@ def _print_trees(
     elif records:
         from toolog import report
 
-        print_lines(report.tree(records, marks=marks()))
+        print_lines(report.tree(records, marks=marks(), today=today()))
 
 
 def _how_many(limit: int, tree: bool, as_json: bool) -> int:
@@ -197,15 +233,21 @@ def _tell_older(found: list[dict[str, Any]], older: list[dict[str, Any]]) -> Non
     print_lines([[("dim", text)]])
 
 
-def _new_calls(store: Any, after: int, filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield calls that end from now on and pass the filters, for ever."""
+def _new_calls(
+    store: Store, begun: tuple[int, int] | None, after: int, filters: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield calls that end from now on and pass the filters, until another file stands in the store's
+    place.
+    """
     from toolog.levels import parse_level
     from toolog.store.filters import statuses
 
     wanted = None if filters["status"] is None else statuses(filters["status"])
     least = 0 if filters["level"] is None else parse_level(filters["level"])
     while True:
-        news = store.follow(after)
+        news = _read_news(store, begun, after)
+        if _identity(store.path) != begun:  # after reading: these may be the other file's already
+            return
         for number, record in news:
             after = number
             if (
@@ -218,3 +260,17 @@ def _new_calls(store: Any, after: int, filters: Mapping[str, Any]) -> Iterator[d
                 yield record
         if not news:
             time.sleep(POLL)
+
+
+def _read_news(store: Store, begun: tuple[int, int] | None, after: int) -> list[tuple[int, dict[str, Any]]]:
+    """Return what came behind the id ``after``; nothing while another program locks the store, or when it was
+    moved away. Raises StoreUnavailable when it is damaged.
+    """
+    from toolog.store.connections import is_busy
+
+    try:
+        return store.follow(after)
+    except StoreUnavailable as error:
+        if _identity(store.path) == begun and not is_busy(error.__cause__):
+            raise
+        return []

@@ -16,7 +16,8 @@ def command(ctx: click.Context, file: str, as_json: bool) -> None:
     """Check every record of FILE, and name line, path and rule of each fault.
 
     FILE holds JSON lines or MessagePack, compressed with zstd or not; `-` is stdin. For MessagePack the line
-    is the record's number. The exit code is 1 when there is a fault, also when a line is no record at all.
+    is the record's number. The exit code is 1 when there is a fault, also when a line is no record at all,
+    and when FILE holds no record.
 
     \b
     Example:
@@ -42,7 +43,7 @@ def command(ctx: click.Context, file: str, as_json: bool) -> None:
         for fault in schema.iter_faults(record):
             tell(line, fault.path, fault.rule, fault.message)
     if not as_json:
-        noun = "fault" if faults == 1 else "faults"
-        click.echo(f"{records} records, {faults or 'no'} {noun}", err=bool(faults))
+        many = f"{records:,} record{'s' * (records != 1)}, {f'{faults:,}' if faults else 'no'}"
+        click.echo(f"{many} fault{'s' * (faults != 1)}", err=bool(faults))
     if faults or not records:
         ctx.exit(FOUND_FAULTS)

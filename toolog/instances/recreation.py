@@ -27,8 +27,10 @@ def recreate(instance_record: Mapping[str, Any], registry: Registry, /) -> Any:
     """
     if not isinstance(instance_record, Mapping):
         raise ConfigError(f"recreate takes a tool_instance record, not {type(instance_record).__name__}")
-    if instance_record.get("event") not in (None, "tool_instance") or "instance_id" not in instance_record:
+    if instance_record.get("event") not in (None, "tool_instance"):
         raise ConfigError(f"recreate takes a tool_instance record, not {instance_record.get('event')!r}")
+    if "instance_id" not in instance_record:
+        raise ConfigError("recreate takes a tool_instance record, and this one has no instance_id")
     config = instance_record.get("config")
     tool = instance_record.get("tool") or {}
     qualname, module = str(tool.get("qualname", "")), str(tool.get("module", ""))

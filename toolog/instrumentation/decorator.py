@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, TypeVar, overload
 
 from toolog.counters import contain
@@ -119,7 +120,9 @@ def _decorate(function: Any, name: str | None) -> Any:
         )
     kind = kind_of(function)
     if kind is None:
-        raise ConfigError(f"@toolog.tool takes a function or a class, not {function!r}")
+        in_c = isinstance(function, BuiltinFunctionType | MethodDescriptorType | WrapperDescriptorType)
+        hint = "; it is written in C, so decorate a function of your own that calls it" if in_c else ""
+        raise ConfigError(f"@toolog.tool takes a function or a class, not {function!r}{hint}")
     inner = unwrap(kind.function)
     path = getattr(inner, "__qualname__", "") or getattr(inner, "__name__", "tool")
     parts = path.rpartition("<locals>.")[2].split(".")

@@ -42,7 +42,8 @@ class Instrumentation:
     manager.
 
     ``wrapped`` holds tool names, ``skipped`` pairs of name and reason, ``waiting`` names of modules that will
-    be instrumented when they are imported.
+    be instrumented when they are imported. It is what `instrument` returns, and not made otherwise. Since
+    0.1.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from toolog.sinks.console import can_write, render, wants_color
@@ -16,16 +16,21 @@ def text(lines: Iterable[Line], width: int | None = None) -> str:
     return "".join(plain(_fit(line, width)).rstrip() + "\n" for line in lines)
 
 
-def write(lines: Iterable[Line], stream: TextIO | None = None, *, color: str = "auto") -> None:
+def write(
+    lines: Iterable[Line], stream: TextIO | None = None, *, color: str = "auto", fold: int | None = None
+) -> None:
     """Write lines to a stream (default: stdout), each flushed as it comes when the stream is a terminal.
 
-    On a terminal each line is cut to its width; in a pipe or a file nothing is cut. Raises what the stream
-    raises (a BrokenPipeError ends a program that nobody reads any more).
+    On a terminal each line is cut to its width, or with ``fold`` goes on in the next line, after so many
+    blanks; in a pipe or a file it stays as it is. Raises what the stream raises (a BrokenPipeError ends a
+    program that nobody reads any more).
     """
     target = sys.stdout if stream is None else stream
     encoding = getattr(target, "encoding", None) or "utf-8"
     painted = wants_color(target, color)
     width = terminal_width(target)
+    if fold is not None and width is not None:
+        lines = (piece for line in lines for piece in _folded(line, width, fold))
     for line in lines:
         fitted = _fit(line, width)
         written = render(fitted, True) if painted else plain(fitted).rstrip() + "\n"
@@ -63,3 +68,21 @@ def _fit(line: Line, width: int | None) -> Line:
         fitted.append((style, piece))
         room -= wide
     return fitted
+
+
+def _folded(line: Line, width: int, margin: int) -> Iterator[Line]:
+    """Yield a line in as many as it takes for none to be wider than ``width``."""
+    row: Line = []
+    room = width
+    for style, piece in line:
+        while width_of(piece) > room:
+            kept = cut(piece, room, "")
+            blank = kept.rfind(" ")
+            if blank > len(kept) // 2:
+                kept = kept[: blank + 1]
+            yield [*row, (style, kept)]
+            piece = piece[len(kept) :]
+            row, room = [("text", " " * margin)], width - margin
+        row.append((style, piece))
+        room -= width_of(piece)
+    yield row

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolog.sinks.lines import UNICODE, Line, Marks, line, printed, visible
+from toolog.sinks.lines import UNICODE, Line, Marks, date, line, printed, visible
 
 Record = Mapping[str, Any]
 
@@ -163,25 +163,33 @@ def _is_above(calls: Mapping[str, Call], span: str, parent: object) -> bool:
     return steps > len(calls)
 
 
-def tree(records: Iterable[Record], *, marks: Marks = UNICODE, printed_lines: int = 20) -> Iterator[Line]:
-    """Yield records as the lines of a tree; ``printed_lines`` of what each tool printed are shown."""
+def tree(
+    records: Iterable[Record], *, marks: Marks = UNICODE, printed_lines: int = 20, today: str | None = None
+) -> Iterator[Line]:
+    """Yield records as the lines of a tree; ``printed_lines`` of what each tool printed are shown.
+
+    ``today`` (``2026-11-30``): traces that began on another day tell their date; None: none does.
+    """
     for session in forest(records):
         yield [("tool", f"session {visible(session.session_id)}" if session.session_id else "no session")]
         for note in session.notes:
             yield [("text", "  "), *line(note, marks=marks, indent=False)]
         for trace in session.traces:
-            yield from _trace_lines(trace, marks, printed_lines)
+            yield from _trace_lines(trace, marks, printed_lines, today)
 
 
-def _trace_lines(trace: Trace, marks: Marks, limit: int) -> Iterator[Line]:
+def _trace_lines(trace: Trace, marks: Marks, limit: int, today: str | None) -> Iterator[Line]:
     calls = trace.all_calls()
     failed = sum(call.failed for call in calls)
     what = f" {len(calls)} call{'' if len(calls) == 1 else 's'}"
+    first = min([*(call.record for call in trace.calls), *trace.notes], key=_time, default={})
+    day = "" if today is None else date(first, today)
     yield [
         ("dim", "  trace "),
         ("text", visible(trace.trace_id)),
         ("dim", what),
         *([("bad", f" {failed} failed")] if failed else []),
+        *([("time", f" {day}")] if day else []),
     ]
     for note in trace.notes:
         yield [("text", "  "), *line(note, marks=marks, indent=False)]

@@ -19,6 +19,7 @@ _MOST_TOOLS = 10_000
 
 class Sanitizer(logging.Filter):
     """Masks secrets and personal data in values, and in log records as a filter of any handler or logger.
+    Since 0.1.
 
     :param keys_add: names that make a key sensitive (`customer_ref`), beyond the built-in vocabulary.
     :param keys_remove: words or whole names that no longer do.

@@ -32,6 +32,10 @@ class JsonSerializer:
         """Return the document in JSON bytes; raises SerializationError when they are damaged."""
         try:
             return orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            is_text = "UTF-8" not in error.msg
+            why = f"{error.msg} at character {error.pos + 1}" if is_text else "it is no text in UTF-8"
+            raise SerializationError(f"damaged JSON: {why}") from error
         except (ValueError, TypeError, RecursionError) as error:
             raise SerializationError(f"damaged JSON: {error}") from error
 

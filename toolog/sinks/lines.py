@@ -171,6 +171,12 @@ def clock(record: Mapping[str, Any]) -> str:
     return visible(stamp[11:23]) if len(stamp) >= 23 else visible(stamp)[:12].ljust(12)
 
 
+def date(record: Mapping[str, Any], today: str | None = None) -> str:
+    """Return the date (UTC, ``2026-11-30``) of a record; nothing where that is ``today``."""
+    day = str(record.get("timestamp", ""))[:10]
+    return "" if day == today else visible(day)
+
+
 def arguments(record: Mapping[str, Any], marks: Marks = UNICODE, columns: int = VALUE_WIDTH) -> str:
     """Return a call's input as it would stand between the parentheses, each value short.
 
@@ -200,11 +206,14 @@ def error_text(record: Mapping[str, Any], columns: int = 160, marks: Marks = UNI
 
 
 def line(
-    record: Mapping[str, Any], *, marks: Marks = UNICODE, indent: bool = True, time: bool = True
+    record: Mapping[str, Any], *, marks: Marks = UNICODE, indent: bool = True, dated: bool = False
 ) -> Line:
-    """Return one record as the pieces of one line; any mapping will do, missing fields are left out."""
+    """Return one record as the pieces of one line; any mapping will do, missing fields are left out.
+
+    ``indent``: by the call's depth; ``dated``: with the date before the time of day.
+    """
     event = record.get("event", "")
-    pieces: Line = [("time", clock(record) + " ")] if time else []
+    pieces: Line = [("time", f"{date(record)} {clock(record)} " if dated else clock(record) + " ")]
     depth = record.get("depth")
     margin = "  " * min(depth, 20) if indent and isinstance(depth, int) and depth > 0 else ""
     describe = _DESCRIBE.get(str(event), _other)

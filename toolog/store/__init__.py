@@ -24,7 +24,7 @@ def open(path: str | os.PathLike[str] = DEFAULT_PATH, *, read_only: bool = False
     """Open the store at ``path``; made when missing, brought to this version when older.
 
     With ``read_only`` nothing is made or changed, and a missing file is a ConfigError. Raises ConfigError
-    when the file is no store or of a newer version, SinkUnavailable when it cannot be opened now.
+    when the file is no store or of a newer version, StoreUnavailable when it cannot be opened now.
     """
     place = Path(path).expanduser()
     if read_only and not place.is_file():

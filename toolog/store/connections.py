@@ -107,10 +107,12 @@ def check_version(connection: sqlite3.Connection, path: Path, needs: int) -> int
             f"{path} was written by a newer toolog (store version {version}, this one knows "
             f"up to {VERSION}): update toolog, or choose another path"
         )
+    if version < needs and not has_tables:
+        raise ConfigError(f"{path} is empty: nothing was recorded there yet")
     if version < needs:
         raise ConfigError(
-            f"{path} has the older store version {version}: open it once to write, "
-            f"and it is brought to version {VERSION}"
+            f"{path} has the older store version {version}: whatever records into it brings it to version "
+            f'{VERSION}, and so does python -c "from toolog import store; store.open({str(path)!r}).close()"'
         )
     return version
 
@@ -148,7 +150,7 @@ def make_next_index(connection: sqlite3.Connection) -> int:
     return len(missing) - 1
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: BaseException | None) -> bool:
     """Whether another process is in the way, which will be over soon."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 

@@ -103,7 +103,7 @@ _ADD = (
 def count_on(database: Database) -> int:
     """Count at most STEP ids more, in one transaction; returns how many could be counted still.
 
-    Raises SinkUnavailable when the store cannot be written now.
+    Raises StoreUnavailable when the store cannot be written now.
     """
     with database.writing() as connection:
         return count_in(connection)

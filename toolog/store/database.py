@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolog.counters import contain
-from toolog.errors import ConfigError, SinkUnavailable
+from toolog.errors import ConfigError, StoreUnavailable
 from toolog.forks import after_in_child
 from toolog.store.connections import (
+    BUSY_MS,
     check_version,
     connect_to_read,
     connect_to_write,
@@ -56,7 +57,7 @@ class Database:
         """Hold the writing connection inside a transaction that has the write lock; committed when the block
         ends.
 
-        Raises SinkUnavailable when the database is locked, full, not writable or damaged.
+        Raises StoreUnavailable when the database is locked, full, not writable or damaged.
         """
         with self._write_lock:
             try:
@@ -84,7 +85,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Hold the reading connection inside one snapshot. Raises SinkUnavailable when the database is
+        """Hold the reading connection inside one snapshot. Raises StoreUnavailable when the database is
         damaged.
         """
         with self._read_lock:
@@ -109,8 +110,8 @@ class Database:
     def prepare(self) -> None:
         """Make the file when it is missing and bring its schema up to date (a read-only one is only checked).
 
-        Raises ConfigError when it is of a newer version or no store, SinkUnavailable when it cannot be opened
-        now.
+        Raises ConfigError when it is of a newer version or no store, StoreUnavailable when it cannot be
+        opened now.
         """
         with self._write_lock, self._read_lock:
             try:
@@ -134,8 +135,8 @@ class Database:
         """Make one index that a large store of an older version has not got yet; return how many are missing
         then.
 
-        Each takes some seconds for a million calls, in which others cannot write. Raises SinkUnavailable when
-        the store cannot be written now.
+        Each takes some seconds for a million calls, in which others cannot write. Raises StoreUnavailable
+        when the store cannot be written now.
         """
         with self.writing() as connection:
             return make_next_index(connection)
@@ -178,7 +179,9 @@ class Database:
         text = str(getattr(error, "strerror", None) or error)
         if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text):
             text += "; nothing was changed: move the file away, and a new store is started"
-        return SinkUnavailable(f"{self.path}: {text}")
+        elif is_busy(error):
+            text += f": another program has held it for {BUSY_MS // 1000} seconds; try again later"
+        return StoreUnavailable(f"{self.path}: {text}")
 
     def _identity(self) -> tuple[int, int] | None:
         try:
@@ -193,7 +196,8 @@ class Database:
         """
         if self._file is None or self._identity() == self._file:
             return
-        contain("the store's file was deleted or replaced while it was written")
+        if not self.read_only:
+            contain("the store's file was deleted or replaced while it was written")
         with self._read_lock:
             self._mover.wait()
             for connection in (self._writer, self._reader):

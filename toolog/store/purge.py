@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from toolog.errors import SinkUnavailable
+from toolog.errors import StoreUnavailable
 from toolog.levels import level_name, parse_level
 from toolog.store.database import Database
 from toolog.store.documents import to_json
@@ -44,7 +44,8 @@ def purge(
 ) -> Purged:
     """Delete the records of these levels (None: all) that are older than ``before``.
 
-    Raises SinkUnavailable when the database cannot be written now; what was deleted until then stays deleted.
+    Raises StoreUnavailable when the database cannot be written now; what was deleted until then stays
+    deleted.
     """
     where = Where()
     where.add("timestamp < ?", moment(before, "before"))
@@ -114,5 +115,5 @@ def _give_back(database: Database) -> None:
     try:
         _merge_index(database)
         database.shrink()
-    except (SinkUnavailable, sqlite3.Error):
+    except (StoreUnavailable, sqlite3.Error):
         pass

@@ -166,23 +166,25 @@ def last_id(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT value FROM meta WHERE key = 'next_id'").fetchone()[0]) - 1
 
 
-def add_search(connection: sqlite3.Connection, where: Where, text: str) -> None:
+def add_search(connection: sqlite3.Connection, where: Where, text: str, columns: Sequence[str]) -> None:
     """Add to ``where`` that a record has all words of ``text``; right also for what the index does not hold
     yet.
+
+    ``columns``: those in which a record of the table that is asked has texts.
     """
     where.is_narrow = True
     query = filters.match(text)
-    scanned = filters.scan(text)
+    scanned = filters.scan(text, columns)
     if filters.needs_scan(text) or not query:
-        where.add(f"id IN (SELECT id FROM search_source WHERE {scanned.sql})", *scanned.parameters)
+        where.conditions += scanned.conditions
+        where.parameters += scanned.parameters
         return
     indexed = connection.execute("SELECT value FROM meta WHERE key = 'indexed_id'").fetchone()[0]
     if indexed >= last_id(connection):
         where.add("id IN (SELECT rowid FROM search WHERE search MATCH ?)", query)
         return
     where.add(
-        "(id IN (SELECT rowid FROM search WHERE search MATCH ?)"
-        f" OR id IN (SELECT id FROM search_source WHERE id > ? AND {scanned.sql}))",
+        f"(id IN (SELECT rowid FROM search WHERE search MATCH ?) OR (id > ? AND {scanned.sql}))",
         query,
         indexed,
         *scanned.parameters,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolog.store.counted import TABLES_AND_TRIGGER
-from toolog.store.filters import NOTABLE, UNSUCCESSFUL
+from toolog.store.filters import AS_WORDS, NOTABLE, UNSUCCESSFUL
 
 APPLICATION_ID = 0x746F6F6C
 """The bytes ``tool`` in the header of the database file."""
@@ -167,12 +167,9 @@ _BESIDE = [
     "CREATE INDEX labels_record ON labels (record_id)",
 ]
 
-_TEXT_OF = "replace(replace(replace({0}, '\\n', ' '), '\\t', ' '), '\\r', ' ')"
-"""JSON text as words: an escaped line end would glue its letter to the next word."""
-
 
 def _search_source() -> str:
-    json = {name: _TEXT_OF.format(name) for name in ("input", "output", "error")}
+    json = {name: AS_WORDS.format(name) for name in ("input", "output", "error")}
     return (
         "CREATE VIEW search_source AS"
         f" SELECT id, tool_name, {json['input']} AS input, {json['output']} AS output,"

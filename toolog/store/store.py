@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from toolog.errors import ConfigError, SinkUnavailable
+from toolog.errors import ConfigError, StoreUnavailable
 from toolog.store import counted, figures, filters, queries, writer
 from toolog.store.database import Database
 from toolog.store.documents import Shapes
@@ -26,7 +26,7 @@ class Store:
     """A store's file. Made by ``toolog.store.open``; safe to use from several threads; closes as a context
     manager.
 
-    Every method raises SinkUnavailable when the file cannot be read or written now, and ConfigError for a
+    Every method raises StoreUnavailable when the file cannot be read or written now, and ConfigError for a
     value that makes no sense (an unknown level or status, a time that is none).
     """
 
@@ -124,7 +124,7 @@ class Store:
         self._catch_up(text)
         with self._database.reading() as connection:
             if text:
-                queries.add_search(connection, where, text)
+                queries.add_search(connection, where, text, filters.TEXTS_OF_CALLS)
             found = queries.calls(connection, where, status=status, limit=limit, newest_first=newest_first)
         return [document for _, document in found]
 
@@ -145,7 +145,7 @@ class Store:
         self._catch_up(text)
         with self._database.reading() as connection:
             if text:
-                queries.add_search(connection, where, text)
+                queries.add_search(connection, where, text, filters.TEXTS_OF_LOGS)
             found = queries.logs(connection, where, limit=limit, newest_first=newest_first)
         return [document for _, document in found]
 
@@ -259,5 +259,5 @@ class Store:
         try:
             while self.index():
                 pass
-        except SinkUnavailable:
+        except StoreUnavailable:
             return

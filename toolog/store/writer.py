@@ -45,7 +45,7 @@ class Written:
 def write(database: Database, shapes: Shapes, documents: Iterable[Mapping[str, Any]]) -> Written:
     """Store documents in one transaction; a ``record_id`` that is there already is left as it is.
 
-    Raises SinkUnavailable when nothing could be stored.
+    Raises StoreUnavailable when nothing could be stored.
     """
     written = Written()
     with database.writing() as connection:
