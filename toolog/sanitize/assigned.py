@@ -10,17 +10,22 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
+from toolog.sanitize.calls import pair_secret
 from toolog.sanitize.languages import BE
 from toolog.sanitize.notations import (
     anchors_of,
     base64_end,
+    held_span,
     heredoc_span,
     literal_start,
     value_start,
 )
 from toolog.sanitize.plausible import (
+    SCHEMES,
     fits_shape,
+    is_cleared,
     is_mask,
+    is_pointer,
     is_reference,
     is_release,
     is_scheme,
@@ -35,8 +40,8 @@ from toolog.sanitize.words import Verdict
 _SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
 _SPACES = frozenset(" \t*_\\\xa0\u202f")
-_OPENING = frozenset("brufNE\\\"'`&")
-_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?='))(?P<quote>{ESCAPED}|\\{{0,8}}[\"'`])")
+_OPENING = frozenset("brufNE@\\\"'`&")
+_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?=')|@(?=\\{{0,8}}\"))(?P<quote>{ESCAPED}|\\{{0,8}}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
@@ -74,11 +79,14 @@ _SCHEME = re.compile(
 )
 #: What no line of cookies begins with.
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
+#: In which way a password is written down, before it.
+_WRITTEN = re.compile(rf"\{{(?i:{SCHEMES})\}}(?=[^\s\"'<>{{}}\[\]])")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
 _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
 _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _PREFIXES = frozenset("&!*")
+_HOLDING = frozenset("SOJPR")
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{<\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
@@ -189,6 +197,9 @@ class Values:
         if sep in _LITERAL_SIGNS and (literal := literal_start(text, start)) > start:
             start = literal
             first = text[start]
+        if first == "{" and (scheme := _WRITTEN.match(text, start)) is not None:
+            start = scheme.end()
+            first = text[start]
         spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
         opened = _OPEN.match(text, start) if first in _OPENING else None
         if opened is not None:
@@ -208,6 +219,12 @@ class Values:
             found, span = self._header(name_at, match, start, rule)
             if found:
                 return span
+        if first == "(" and rule in ("authorization", "credential"):
+            pair = pair_secret(text, start)
+            return (*pair, "password") if pair else None
+        held = held_span(text, start) if first in _HOLDING and not shape else None
+        if held is not None:
+            return *held, rule
         told = _TOLD.match(text, start)
         if told is not None and says_nothing(told.group(1)):
             return None
@@ -329,7 +346,7 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return start
-        if is_release(value, rule):
+        if is_release(value, rule) or is_pointer(value):
             return start
         if value[0].isdigit() and (_MEASURED.match(text, end) or (rule != "code" and is_small(value))):
             return start
@@ -337,6 +354,8 @@ class Values:
         if spoken and (
             len(value) < 4 or not digits or (rule != "code" and value.isdigit() and len(value) < 6)
         ):
+            return start
+        if strict and rule == "cookie" and value.isalpha():
             return start
         if strict and ((rule == "phone" and digits < 5) or (rule in _WITH_DIGITS and not digits)):
             return start
@@ -366,7 +385,7 @@ class Values:
         else:
             end = self._closing(quote, start)
         value = text[start:end]
-        if not value or value.isspace() or is_mask(value) or is_reference(value):
+        if not value or value.isspace() or is_mask(value) or is_reference(value) or is_pointer(value):
             return None
         if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
             return None
@@ -413,7 +432,8 @@ class Values:
             header = header and not text.startswith(_NO_COOKIES, start)
             if not header or not start <= self._lines.sign(start) < end:
                 return False, None
-            return True, None if text.startswith("[MASKED:", start) else (start, end, rule)
+            empty = text.startswith("[MASKED:", start) or is_cleared(text[start:end])
+            return True, None if empty else (start, end, rule)
         scheme = _SCHEME.match(text, start)
         if scheme is None:
             return False, None

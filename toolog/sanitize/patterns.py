@@ -14,9 +14,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+from toolog.sanitize.calls import OPENING
 from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.commands import PROGRAMS
+from toolog.sanitize.encoded import BEGINNING
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
 from toolog.sanitize.phrases import NUMBERED_RULES
@@ -119,10 +121,20 @@ NAME_KEYS = (
     "property",
     "attribute",
 )
+#: The keys of steps that fill something into a field of a page or form, and of what is filled in.
+FIELD_KEYS = (
+    *("element", "selector", "locator", "placeholder", "field_name", "fieldName", "field_label"),
+    *("fieldLabel", "attributeName", "attribute_name"),
+)
+FILLED_KEYS = (
+    *("text", "value", "newValue", "new_value", "field_value", "fieldValue", "input_text", "inputText"),
+    *("oldValue", "old_value"),
+)
 COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
 VALUE_KEYS = (
     *("value", "val", "content", "Value", "v", "ParameterValue"),
     *("old_value", "new_value", "oldValue", "newValue", "old", "new"),
+    *("rejectedValue", "rejected_value", "invalidValue", "invalid_value"),
 )
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
 #: Behind the name of a column, and in a tuple of Erlang.
@@ -149,6 +161,7 @@ _RIGHT = (
     rf"|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun((*_FOR, *BE, *OF, *WHOSE))}"
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
+    rf"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*)?{OPENING}"
     r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
     rf"(?:{_IN_TABLES}))"
@@ -299,7 +312,7 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + rf"(?:[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
+        + rf"(?:{OPENING}|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
         + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
         + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
@@ -366,14 +379,20 @@ def describing(names: str) -> tuple[str, str]:
     length = r"(?:[\xc4\xd9]|[\xc5\xda].|[\xc6\xdb].{3})?"  # its last byte is what stands left of the name
     before = f"(?:.(?:(?:[!-~]|{_WIDE})*|(?:{_SPACED}|{_WIDE})*))?"
     behind = f"(?:[!-~]*|{_SPACED}*)(?:[\\x00-\\x1f\\x7f-\\xff]|$)"
-    item = f"(?:{short_keys(NAME_KEYS)}){length}{before}{names}{behind}"
+    item = f"(?:{short_keys((*NAME_KEYS, *FIELD_KEYS))}){length}{before}{names}{behind}"
     columns = f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"
     begin = f"{item}|{columns}"
     inserts = f"(?i:into).*{names}.*(?i:values)"
     begin += "|(?i:into)[ \\t\\r\\n\\\\]"
-    whole = (
-        f"{inserts}|(?:{short_keys(VALUE_KEYS)}).+{item}|(?:{short_keys(ROW_KEYS)}){ROWS}.+{columns}.*{names}"
-    )
+    placed = f"(?:{short_keys(('loc',))}){ROWS}"  # (where a validator says which field it means)
+    begin += f"|{placed}"
+    fields = "|".join(FIELD_KEYS)
+    field = rf"(?:{short_keys(FIELD_KEYS)}){length}|\"(?:{fields})\\*\"[ ]*:"
+    begin += f"|{field}"
+    valued = short_keys(sorted({*VALUE_KEYS, *FILLED_KEYS}))
+    rows = f"(?:{short_keys(ROW_KEYS)}){ROWS}.+{columns}.*{names}"
+    filled = f"(?:{field})(?:.(?:[ -~]|{_WIDE})*)?{names}"
+    whole = f"{inserts}|{filled}|{placed}.*{names}|(?:{valued}).+{item}|{rows}"
     return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
@@ -472,20 +491,31 @@ NAMED_FIXED = [
     r"[0-9] (?:is your|es (?:tu|su)|est votre|ist (?:dein|Ihr)|\xc3\xa9 o seu|\\+u00e9 o seu) "
     r"|[0-9](?:\xe6\x98\xaf|\xe4\xb8\xba)\xe6\x82\xa8|[0-9]\\+u(?i:662f|4e3a)\\+u(?i:60a8)",
     r"(?:password|secret|md5) [0-9] [!-~]|snmp-server community",
+    r"password 51:b:|(?:password|passwd|secret|key) ENC ",
     r"(?i:securestring)|pgpass|database:username:password|kty",
+    BEGINNING + "(?:[A-Za-z0-9+_-]|\\\\*/){20}",
 ]
 #: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
 PROGRAM_LINES = (
-    r"login.*password|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
+    r"login.*password|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|mysqli?[a-z_]*|PDO)\(.*,"
+    r"|(?:etBy|et_by_)[A-Za-z_]*\(|[\"'] (?:into|in) .*[\"']"
+    r"|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
     + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
     + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
+    + r"|keyvault secret set.*--value|put-parameter.*--value|ssh-keygen.*-[PN]"
+    + r"|rabbitmqctl.*(?:add_user|change_password)"
+    + r"|SETUSER.*>|NickServ.*(?i:identify)|USER .*PASS |[0-9] LOGIN |WIFI:.*P:|Input Password.*[ \t]"
     + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
-    + r"|echo.*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
+    + r"|(?:echo|printf).*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
 )
 PROGRAM_NAMES = (
-    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user?|https? "
-    r"|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
+    r"login|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|PDO)\("
+    r"|etBy|et_by_|[\"'] (?:into|in) |(?i:curl)|mysql|echo|-(?:u|-user|-username)[^a-z]"
+    r"|net +user?|https? |keyvault secret set|put-parameter|ssh-keygen|rabbitmqctl|SETUSER|NickServ"
+    r"|PASS |[0-9] LOGIN |WIFI:"
+    r"|Input Password"
+    r"|printf|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
     r"|wpa_passphrase|secret set"
     r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
 )

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.sanitize.commands import PROGRAMS, is_port
-from toolog.sanitize.patterns import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
+from toolog.sanitize.patterns import COLUMN_KEYS, FIELD_KEYS, FILLED_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
 from toolog.sanitize.policy import Policy
+from toolog.sanitize.typed import is_filled, judge_field
+from toolog.sanitize.validation import judge_place
 from toolog.sanitize.words import Verdict, split
 
 #: A dict without any of these keys describes no item or table.
-DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS, "kty"))
+DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS, *FIELD_KEYS, "kty", "loc"))
 #: The private members of a JSON Web Key (RFC 7518); `k` is all of a symmetric one.
 _PRIVATE_MEMBERS = ("d", "p", "q", "dp", "dq", "qi", "oth")
 _MEASURES = frozenset(
@@ -117,6 +119,32 @@ def web_key(value: Mapping[Any, Any]) -> dict[Any, Verdict] | None:
         return None
     members = (*_PRIVATE_MEMBERS, "k") if kind == "oct" else _PRIVATE_MEMBERS
     return {name: Verdict(("private_key", "")) for name in members if name in value} or None
+
+
+def faulty_input(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
+    """Answer the verdict on what a validator says it was given for a field (`{"loc": ["password"], "input":
+    "x1"}`), or None."""
+    place = value.get("loc")
+    if not isinstance(place, list | tuple) or not isinstance(value.get("input"), str | int | float):
+        return None
+    judge = policy.words.judge
+    verdict = judge_place(place, lambda name: None if is_safe_key(name, policy) else judge(name))
+    return {"input": verdict} if verdict else None
+
+
+def filled_field(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
+    """Answer the verdicts on what is filled into a sensitive field of a page, or None.
+
+    Steps of browsers' drivers tell it so: `{"element": "Password", "text": "x1"}`.
+    """
+    for field_key in FIELD_KEYS:
+        field = value.get(field_key)
+        if isinstance(field, str) and not is_safe_key(field, policy):
+            verdict = judge_field(field, policy.words.judge)
+            if verdict is not None:
+                filled = [key for key in FILLED_KEYS if isinstance(value.get(key), str)]
+                return {key: verdict for key in filled if is_filled(value[key], verdict)} or None
+    return None
 
 
 def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
