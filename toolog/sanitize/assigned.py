@@ -106,6 +106,8 @@ _DEFAULTING = frozenset("$\"'")
 _DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
 #: A version behind `==`.
 _RELEASED = re.compile(r"v?[0-9]+\.[\w.*+!-]*(?=[\s,;\"'`)\]}|&<]|\\{1,8}[nr]|$)")
+#: A variable in capitals within, behind `==`.
+_OTHER = re.compile(r"[a-z]{2,30}(?:[A-Z][a-z]{1,20}){1,4}(?=[\s);,:&|]|$)")
 _LITERAL_SIGNS = frozenset((":", "=", ":=", "=>", "?="))
 #: Behind the length of a value, and numbers of a code with a gap in the middle.
 _MEASURED = re.compile(
@@ -192,8 +194,8 @@ class Values:
         told = _DEFAULT.match(text, start) if first in _DEFAULTING else None
         if told is not None and any(map(str.isdigit, told["value"])):
             return *told.span("value"), rule
-        if sep in ("==", "===") and _RELEASED.match(text, start):
-            return None  # a package, and which version of it
+        if sep in ("==", "===") and (_RELEASED.match(text, start) or _OTHER.match(text, start)):
+            return None  # a package, and which version of it; two variables that are compared
         if sep in _LITERAL_SIGNS and (literal := literal_start(text, start)) > start:
             start = literal
             first = text[start]
@@ -337,6 +339,8 @@ class Values:
         if rule in _OF_STATES and (run is None or run.end() < end):
             run = _PAPERS.match(text, start) or run
         end = max(run.end() if run else 0, self._cut(start, end))
+        if text[end - 1] in ".…" and is_reference(text[start:end]):
+            return start  # (`sk-...`, of which the dots are more than the end of a sentence)
         end = self._without_stop(start, end)
         value = text[start:end]
         if (
@@ -356,6 +360,8 @@ class Values:
         ):
             return start
         if strict and rule == "cookie" and value.isalpha():
+            return start
+        if rule in _NUMBERS and not digits and value.isalpha():
             return start
         if strict and ((rule == "phone" and digits < 5) or (rule in _WITH_DIGITS and not digits)):
             return start
@@ -389,10 +395,15 @@ class Values:
             return None
         if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
             return None
+        if len(value) < 4 and not any(map(str.isalnum, value)):
+            return None  # a sign that a parser speaks of
         if is_release(value, rule) or (rule == "authorization" and is_scheme(value)):
             return None
         if value.isalpha() and _OR_ELSE.match(text, end + len(quote)):
             return None
+        scheme = _SCHEME.match(value) if rule == "authorization" else None
+        if scheme is not None and scheme.end() < len(value):
+            start += scheme.end()
         return None if spoken and value.isalpha() else (start, end, rule)
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:

@@ -205,7 +205,8 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
         if word in text:
-            yield _shown(pattern.finditer(text), pattern.groups)
+            rule = "cookie" if word == "curl" else "password"
+            yield _shown(pattern.finditer(text), pattern.groups, rule=rule)
     if "-" not in text:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
@@ -250,11 +251,13 @@ def _no_ports(matches: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
     return (match for match in matches if not is_port(match.group(match.lastindex or 0)))
 
 
-def _shown(matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True) -> Iterator[Span]:
+def _shown(
+    matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True, rule: str = "password"
+) -> Iterator[Span]:
     for match in matches:
         place = group or match.lastindex or 0
         secret = match.group(place)
         if is_mask(secret) or is_reference(secret) or secret.startswith("[MASKED:"):
             continue
         if (wordy or not secret.isalpha()) and not (secret.isalpha() and secret.isupper()):  # (`-p DATABASE`)
-            yield match.start(place), match.end(place), "password"
+            yield match.start(place), match.end(place), rule

@@ -300,7 +300,7 @@ class Walk:
                     or (kind is str and len(item) < _LEAST_TEXT)
                 ):
                     continue
-            elif "logprob" in value:
+            elif key == "token" and shapes.is_word(value):
                 mark = shapes.verdict_below(key, value, None, policy)
             fresh = self._walk(item, mark, (*path, key), depth + 1)
             if fresh is not item:

@@ -24,7 +24,12 @@ _STATUS = frozenset(
     kerberos session anonymous public private internal external later lax strict accept decline sms email app
     call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
     same-origin secure httponly samesite inherit inherited
-    read write read-only write-only readonly read-write read-all write-all""".split()
+    read write read-only write-only readonly read-write read-all write-all
+    unchanged unmodified untouched rename renamed skip skipped ignore ignored clear cleared drop dropped keep
+    kept reuse reused cached copied moved merged replaced regenerate regenerated reissued issued granted
+    supplied entered typed exposed leaked compromised protected encrypted hashed salted obscured
+    eof eol ident identifier literal operator keyword comment newline whitespace punctuation
+    header query path body form""".split()
 )
 _RELEASE = (
     r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}"
@@ -56,6 +61,13 @@ _REFERENCE = re.compile(
     r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*"
     rf"|f?[\"']?\{{(?!(?i:{SCHEMES})\}}).*",
     re.S,
+)
+#: What stands in documentation where a reader's own is to stand: `YOUR_API_KEY_HERE`, `sk-...`.
+_PLACEHOLDER = re.compile(
+    r"(?i:your|my|insert|enter|paste|replace|put|add)(?:[-_ ]?(?i:your|own|my|the|an?|with|in|real|actual|new"
+    r"|api|app|auth|access|secret|private|public|client|bot|user|db|database|service|account|bearer|key|keys"
+    r"|token|tokens|password|passwd|id|value|credentials?|name|username|here|this)){2,8}"
+    r"|[A-Za-z0-9_-]{0,12}(?:\.{3,}|…)"
 )
 _MASK = re.compile(
     r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
@@ -97,6 +109,9 @@ _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .
 _NEXT_WORD = re.compile(r"[ \t]+[`\"'(]?([^\W\d_]+)")
 _NUMBER_AND_WORD = re.compile(r"[ \t]+(?:\d{1,4}[ \t]+)?[`\"'(]?([^\W\d_]+)")
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}")
+#: Scripts without blanks between words. Nobody has a password of such letters alone, and a sentence is
+#: written right behind a name.
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
 
@@ -107,7 +122,9 @@ def is_mask(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Tell whether the value only says where the secret comes from: a variable, a template, a placeholder."""
-    return len(value) <= _LONGEST_REFERENCE and _REFERENCE.fullmatch(value) is not None
+    return len(value) <= _LONGEST_REFERENCE and (
+        _REFERENCE.fullmatch(value) is not None or _PLACEHOLDER.fullmatch(value) is not None
+    )
 
 
 def is_pointer(value: str) -> bool:
@@ -167,7 +184,7 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
     if value[-1:] == "-" and rest[:1] == ">":
         return False  # a member of an object of PHP or C (`$this->token`)
     bare = value.rstrip(".!?,:;")
-    if not bare or bare.lower() in _STATUS:
+    if not bare or bare.lower() in _STATUS or _UNSPACED.fullmatch(bare):
         return False
     if _NAME.fullmatch(value):
         if rest[:1] in ("(", "[", "?") or (value[0].isupper() and _TYPE.match(rest)):

@@ -326,6 +326,6 @@ def _shows(value: str, mark: Verdict) -> bool:
         return False
     if mark[1] and not fits_shape(value, mark[1]):
         return False
-    if says_nothing(value) or value.lower() == "nan":
-        return False
+    if says_nothing(value) or value.lower() == "nan" or (mark[0] == "token" and value.isalpha()):
+        return False  # (tokens are words, too, and those of credentials have digits)
     return any(char.isalnum() for char in value) and not _PROSE.fullmatch(value)

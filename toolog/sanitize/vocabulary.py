@@ -204,7 +204,7 @@ TAILS = frozenset(
     attempts retries allowed needed confirmed policyid authorities logprobs logprob prob probs stats metrics
     metric ids mask bytes offset position positions pos start end stop index indices verification area
     extension calls call lines line center book tree bank banks booth camera screen stand charger accessories
-    accessory cover""".split()
+    accessory cover group groups helper helpers""".split()
 )
 #: Last two words that take it back where the last word alone would not.
 TAIL_PAIRS = frozenset(

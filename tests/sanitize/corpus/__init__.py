@@ -17,6 +17,7 @@ from . import (
     fourteenth,
     fourth,
     making,
+    nineteenth,
     ninth,
     second,
     seventeenth,
@@ -34,7 +35,7 @@ __all__ = ["cases", "making", "negatives", "positives"]
 
 _SETS = (
     *(first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth),
-    *(thirteenth, fourteenth, fifteenth, sixteenth, seventeenth, eighteenth),
+    *(thirteenth, fourteenth, fifteenth, sixteenth, seventeenth, eighteenth, nineteenth),
 )
 
 
