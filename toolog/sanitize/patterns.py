@@ -22,6 +22,7 @@ from toolog.sanitize.encoded import BEGINNING
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
 from toolog.sanitize.phrases import NUMBERED_RULES
+from toolog.sanitize.typed import VERBS
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.vocabulary import SHAPED
 from toolog.sanitize.words import SUFFIXES
@@ -312,7 +313,8 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + rf"(?:{OPENING}|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
+        + rf"(?:{OPENING}|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
+        + rf"|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
         + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
         + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
@@ -391,21 +393,23 @@ def describing(names: str) -> tuple[str, str]:
     begin += f"|{field}"
     valued = short_keys(sorted({*VALUE_KEYS, *FILLED_KEYS}))
     rows = f"(?:{short_keys(ROW_KEYS)}){ROWS}.+{columns}.*{names}"
-    filled = f"(?:{field})(?:.(?:[ -~]|{_WIDE})*)?{names}"
+    filled = f"(?:{field}).*{names}"
     whole = f"{inserts}|{filled}|{placed}.*{names}|(?:{valued}).+{item}|{rows}"
     return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
-def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
-    """Match sensitive flags of command lines."""
+def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iterable[str] = ()) -> str:
+    """Match sensitive flags of command lines; behind words that must be the last ones nothing but digits
+    follows."""
     words = [word for word in strong if word.isascii()]
     ends = pair_ends(pair for pair in pairs if "".join(pair).isascii())
-    both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
-    return (
-        r"-[A-Za-z0-9_\-]*(?i:"
-        + "|".join([*not_ending_in_others(words), *both])
-        + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
-    )
+    both = [f"(?:{'|'.join(firsts)})[0-9_.\\-]*{second}" for second, firsts in ends.items()]
+    flags = [f"[A-Za-z0-9_.\\-]*(?i:{'|'.join([*not_ending_in_others(words), *both])})[A-Za-z0-9_.\\-]*"]
+    lasts = sorted(word for word in shaped if word.isascii())
+    if lasts:
+        flags.append(f"(?:[A-Za-z0-9_.\\-]*[0-9_.\\-])?(?i:{'|'.join(lasts)})[0-9_.\\-]*")
+        flags.append(f"[A-Za-z0-9_.\\-]*(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.\\-]*")
+    return f"-(?:{'|'.join(flags)})[ \\t]"
 
 
 #: So many characters of a vendor's key are counted; more would only make the scan larger.
@@ -499,7 +503,7 @@ NAMED_FIXED = [
 #: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
 PROGRAM_LINES = (
     r"login.*password|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|mysqli?[a-z_]*|PDO)\(.*,"
-    r"|(?:etBy|et_by_)[A-Za-z_]*\(|[\"'] (?:into|in) .*[\"']"
+    rf"|\.(?:{VERBS})\(|fill_in[ (]|[\"'] (?:into|in) .*[\"']"
     r"|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
     + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
     + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
@@ -511,7 +515,7 @@ PROGRAM_LINES = (
 )
 PROGRAM_NAMES = (
     r"login|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|PDO)\("
-    r"|etBy|et_by_|[\"'] (?:into|in) |(?i:curl)|mysql|echo|-(?:u|-user|-username)[^a-z]"
+    rf"|\.(?:{VERBS})\(|fill_in[ (]|[\"'] (?:into|in) |(?i:curl)|mysql|echo|-(?:u|-user|-username)[^a-z]"
     r"|net +user?|https? |keyvault secret set|put-parameter|ssh-keygen|rabbitmqctl|SETUSER|NickServ"
     r"|PASS |[0-9] LOGIN |WIFI:"
     r"|Input Password"

@@ -79,7 +79,11 @@ class Prefilter:
         pairs: Mapping[tuple[str, str], str] = vocab.PAIRS,
         shaped: Iterable[str] = vocab.SHAPED,
     ) -> None:
-        named = [*names_in_bytes(strong, pairs, list(shaped)), flag_words(strong, pairs), *NAMED_FIXED]
+        named = [
+            *names_in_bytes(strong, pairs, list(shaped)),
+            flag_words(strong, pairs, shaped),
+            *NAMED_FIXED,
+        ]
         numbers = numbered(strong, pairs, shaped)
         begin, whole = describing(loose([*strong, *shaped], pairs))
         families = {"named": [*named, numbers], **VALUES, "hidden": HIDDEN}
