@@ -17,12 +17,10 @@ from collections.abc import Iterable, Mapping
 from toolog.sanitize.calls import OPENING
 from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
-from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.encoded import BEGINNING
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
 from toolog.sanitize.phrases import NUMBERED_RULES
-from toolog.sanitize.typed import VERBS
 from toolog.sanitize.vendors import HOOKS, VENDORS
 from toolog.sanitize.vocabulary import SHAPED
 from toolog.sanitize.words import SUFFIXES
@@ -403,12 +401,16 @@ def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: 
     follows."""
     words = [word for word in strong if word.isascii()]
     ends = pair_ends(pair for pair in pairs if "".join(pair).isascii())
-    both = [f"(?:{'|'.join(firsts)})[0-9_.\\-]*{second}" for second, firsts in ends.items()]
-    flags = [f"[A-Za-z0-9_.\\-]*(?i:{'|'.join([*not_ending_in_others(words), *both])})[A-Za-z0-9_.\\-]*"]
+    both = [f"(?:{'|'.join(firsts)})[0-9_.$\\[\\]\\-]*{second}" for second, firsts in ends.items()]
+    flags = [
+        f"[A-Za-z0-9_.$\\[\\]\\-]*(?i:{'|'.join([*not_ending_in_others(words), *both])})[A-Za-z0-9_.$\\[\\]\\-]*"
+    ]
     lasts = sorted(word for word in shaped if word.isascii())
     if lasts:
-        flags.append(f"(?:[A-Za-z0-9_.\\-]*[0-9_.\\-])?(?i:{'|'.join(lasts)})[0-9_.\\-]*")
-        flags.append(f"[A-Za-z0-9_.\\-]*(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.\\-]*")
+        flags.append(
+            f"(?:[A-Za-z0-9_.$\\[\\]\\-]*[0-9_.$\\[\\]\\-])?(?i:{'|'.join(lasts)})[0-9_.$\\[\\]\\-]*"
+        )
+        flags.append(f"[A-Za-z0-9_.$\\[\\]\\-]*(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.$\\[\\]\\-]*")
     return f"-(?:{'|'.join(flags)})[ \\t]"
 
 
@@ -499,27 +501,3 @@ NAMED_FIXED = [
     r"(?i:securestring)|pgpass|database:username:password|kty",
     BEGINNING + "(?:[A-Za-z0-9+_-]|\\\\*/){20}",
 ]
-#: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
-#: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-PROGRAM_LINES = (
-    r"login.*password|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|mysqli?[a-z_]*|PDO)\(.*,"
-    rf"|\.(?:{VERBS})\(|fill_in[ (]|[\"'] (?:into|in) .*[\"']"
-    r"|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
-    + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
-    + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
-    + r"|keyvault secret set.*--value|put-parameter.*--value|ssh-keygen.*-[PN]"
-    + r"|rabbitmqctl.*(?:add_user|change_password)"
-    + r"|SETUSER.*>|NickServ.*(?i:identify)|USER .*PASS |[0-9] LOGIN |WIFI:.*P:|Input Password.*[ \t]"
-    + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
-    + r"|(?:echo|printf).*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
-)
-PROGRAM_NAMES = (
-    r"login|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|PDO)\("
-    rf"|\.(?:{VERBS})\(|fill_in[ (]|[\"'] (?:into|in) |(?i:curl)|mysql|echo|-(?:u|-user|-username)[^a-z]"
-    r"|net +user?|https? |keyvault secret set|put-parameter|ssh-keygen|rabbitmqctl|SETUSER|NickServ"
-    r"|PASS |[0-9] LOGIN |WIFI:"
-    r"|Input Password"
-    r"|printf|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
-    r"|wpa_passphrase|secret set"
-    r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
-)

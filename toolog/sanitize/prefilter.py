@@ -23,8 +23,6 @@ from toolog.sanitize.patterns import (
     HIDDEN,
     JOINT,
     NAMED_FIXED,
-    PROGRAM_LINES,
-    PROGRAM_NAMES,
     ROWS,
     VALUES,
     beginning,
@@ -44,6 +42,7 @@ from toolog.sanitize.patterns import (
     short_keys,
     word_of,
 )
+from toolog.sanitize.programs import PROGRAM_LINES, PROGRAM_NAMES
 from toolog.sanitize.words import SUFFIXES
 
 #: A number behind a word and a blank, of as many characters as any that is found right behind its name.
