@@ -148,7 +148,7 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|[?]="
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\\+t|\xc2\xa0)*(?:[=:>%|]|[?]="
     r"|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
@@ -313,7 +313,7 @@ def names_in_bytes(
         last
         + rf"(?:{OPENING}|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
         + rf"|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
-        + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
+        + rf"|[0-9]*\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
         + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
@@ -402,15 +402,14 @@ def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: 
     words = [word for word in strong if word.isascii()]
     ends = pair_ends(pair for pair in pairs if "".join(pair).isascii())
     both = [f"(?:{'|'.join(firsts)})[0-9_.$\\[\\]\\-]*{second}" for second, firsts in ends.items()]
-    flags = [
-        f"[A-Za-z0-9_.$\\[\\]\\-]*(?i:{'|'.join([*not_ending_in_others(words), *both])})[A-Za-z0-9_.$\\[\\]\\-]*"
-    ]
+    part = r"[A-Za-z0-9_.$\[\]\-]*"
+    flags = [f"{part}(?i:{'|'.join([*not_ending_in_others(words), *both])}){part}"]
     lasts = sorted(word for word in shaped if word.isascii())
     if lasts:
         flags.append(
             f"(?:[A-Za-z0-9_.$\\[\\]\\-]*[0-9_.$\\[\\]\\-])?(?i:{'|'.join(lasts)})[0-9_.$\\[\\]\\-]*"
         )
-        flags.append(f"[A-Za-z0-9_.$\\[\\]\\-]*(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.$\\[\\]\\-]*")
+        flags.append(f"{part}(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.$\\[\\]\\-]*")
     return f"-(?:{'|'.join(flags)})[ \\t]"
 
 
