@@ -161,7 +161,7 @@ _RIGHT = (
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     rf"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*)?{OPENING}"
-    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
+    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23]|(?:\\+[nr])+[ ]*[-|+=:])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
     rf"(?:{_IN_TABLES}))"
 )
