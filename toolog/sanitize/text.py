@@ -181,7 +181,8 @@ class NamedText:
 
     def _tells(self, text: str) -> bool:
         """Tell whether a text tells a secret behind its name."""
-        return any(next(found, None) is not None for found in self.finders(text, 1))
+        names = self._candidates.names(text, one_byte(text))
+        return next(self._assigned(text, names, {}), None) is not None
 
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one.
@@ -241,9 +242,11 @@ class NamedText:
             return values.behind(start, assigned, verdict) if verdict else None
         if verdict is None and behind in _ENDS:
             return None  # (what comes now asks for a blank behind the name, or for a sensitive one)
+        if before == "<":
+            return self._markup(text, start, end, verdict) if verdict else None
         if behind in ("(", " ") and verdict is not None:
             argument = find_argument(text, start, end, verdict, self._judge)
-            if argument is not None:
+            if argument is not None or behind == "(":
                 return argument
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
             part = _PART.match(text, end)
