@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
+from toolog.sanitize.blocks import block_span, braced_span
 from toolog.sanitize.calls import pair_secret
 from toolog.sanitize.languages import BE
 from toolog.sanitize.notations import (
@@ -91,16 +92,6 @@ _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{<\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}+(?![a-z])")
-#: A block of YAML: its sign, and all lines that stand as far in as the first.
-_BLOCK_SIGN = re.compile(r"[|>][-+0-9]{0,2}[ \t]{0,8}(?:#[^\r\n]{0,200})?\r?\n(?P<indent>[ \t]{1,64}+)")
-_BLOCK = re.compile(_BLOCK_SIGN.pattern + r"(?P<value>[^\s][^\r\n]*+(?:\r?\n(?P=indent)[^\r\n]*+)*+)")
-#: The same without a sign: one word on the next line.
-_NEXT_LINE = re.compile(
-    r"\r?\n(?P<indent>[ \t]{1,64}+)(?P<value>[^\s\"'`<>{}\[\]#|-][^\s\"'`<>{}\[\]]{3,4096}+)"
-    r"[ \t]*+(?=[\r\n]|$)"
-)
-#: A value in braces, as ODBC takes one with signs in it.
-_BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
 _DEFAULTING = frozenset("$\"'")
 #: What a variable is when nobody sets it: `${DB_PASSWORD:-x1}`.
 _DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
@@ -120,9 +111,6 @@ _MEASURED = re.compile(
 _HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")
 #: Another text that may stand in the place of the one before.
 _OR_ELSE = re.compile(r"[ \t]{1,4}\|[ \t]{1,4}[\"']")
-#: The members of a type, or of an object.
-_MEMBERS = re.compile(r"\{\s*[\w.-]+\??\s*:\s")
-_VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 #: Behind the question of a shell's `read`: options, and the variable for the answer.
 _ASKED = re.compile(r"[\"'](?:[ \t]{1,4}-?[A-Za-z_]\w{0,63}+){1,6}+[ \t]*+(?=[;&|)<>\r\n]|\\{1,8}[nr]|$)")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
@@ -242,40 +230,12 @@ class Values:
         if text[start] == "<":
             span = heredoc_span(text, start)
         elif text[start] == "{":
-            span = self._braced(name_at, start) if match.group("sep") == "=" else None
+            span = braced_span(text, name_at, start) if match.group("sep") == "=" else None
         elif match.group("sep") == ":" and not match.group("close"):
-            span = self._block(name_at, start)
+            span = block_span(text, name_at, start)
         else:
             return None
         return (*span, rule) if span and (not shape or fits_shape(text[slice(*span)], shape)) else None
-
-    def _braced(self, name_at: int, start: int) -> tuple[int, int] | None:
-        """Find the value in braces of a part of a connection string, which a semicolon parts from others."""
-        text = self._text
-        braced = _BRACED.match(text, start)
-        if braced is None or _VARIABLE.fullmatch(braced.group()) or _MEMBERS.match(braced.group()):
-            return None
-        return (
-            braced.span()
-            if ";" in (text[name_at - 1 : name_at], text[braced.end() : braced.end() + 1])
-            else None
-        )
-
-    def _block(self, name_at: int, start: int) -> tuple[int, int] | None:
-        """Find the value below a name, in lines that stand further in than the name does."""
-        text = self._text
-        alone = text[start] in "\r\n"
-        head = (_NEXT_LINE if alone else _BLOCK_SIGN).match(text, start)
-        line = text.rfind("\n", max(0, name_at - 200), name_at)
-        if head is None or len(head.group("indent")) < name_at - line:
-            return None  # what follows stands beside the name, and not below it
-        block = head if alone else _BLOCK.match(text, start)
-        value = block.group("value") if block else ""
-        if block is None or is_mask(value) or is_reference(value):
-            return None
-        if alone and (value[-1] == ":" or not any(map(str.isdigit, value))):
-            return None
-        return block.span("value")
 
     def _closes(self, quote: str, at: int, name_at: int) -> bool:
         """Tell whether a quote ends a text that asks for what its name says, and begins a little before

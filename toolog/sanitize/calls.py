@@ -63,7 +63,7 @@ def find_argument(
     :param judge: the key predicate.
     """
     match = _ARGUMENTS.match(text, end)
-    if match is None:
+    if match is None or not any(map(str.isdigit, match.group())):
         return None
     words = split(text[start:end].rpartition(".")[2])
     if not words:

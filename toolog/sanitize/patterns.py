@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping
 from toolog.sanitize.calls import OPENING
 from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
-from toolog.sanitize.commands import PROGRAMS
 from toolog.sanitize.encoded import BEGINNING
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
@@ -149,7 +148,7 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|[?]="
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\\+t|\xc2\xa0)*(?:[=:>%|]|[?]="
     r"|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
@@ -162,7 +161,7 @@ _RIGHT = (
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
     rf"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*)?{OPENING}"
-    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
+    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23]|(?:\\+[nr])+[ ]*[-|+=:])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
     rf"(?:{_IN_TABLES}))"
 )
@@ -312,8 +311,9 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + rf"(?:{OPENING}|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
-        + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
+        + rf"(?:{OPENING}|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
+        + rf"|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
+        + rf"|[0-9]*\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
         + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
@@ -391,21 +391,26 @@ def describing(names: str) -> tuple[str, str]:
     begin += f"|{field}"
     valued = short_keys(sorted({*VALUE_KEYS, *FILLED_KEYS}))
     rows = f"(?:{short_keys(ROW_KEYS)}){ROWS}.+{columns}.*{names}"
-    filled = f"(?:{field})(?:.(?:[ -~]|{_WIDE})*)?{names}"
+    filled = f"(?:{field}).*{names}"
     whole = f"{inserts}|{filled}|{placed}.*{names}|(?:{valued}).+{item}|{rows}"
     return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
-def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
-    """Match sensitive flags of command lines."""
+def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iterable[str] = ()) -> str:
+    """Match sensitive flags of command lines; behind words that must be the last ones nothing but digits
+    follows."""
     words = [word for word in strong if word.isascii()]
     ends = pair_ends(pair for pair in pairs if "".join(pair).isascii())
-    both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
-    return (
-        r"-[A-Za-z0-9_\-]*(?i:"
-        + "|".join([*not_ending_in_others(words), *both])
-        + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
-    )
+    both = [f"(?:{'|'.join(firsts)})[0-9_.$\\[\\]\\-]*{second}" for second, firsts in ends.items()]
+    part = r"[A-Za-z0-9_.$\[\]\-]*"
+    flags = [f"{part}(?i:{'|'.join([*not_ending_in_others(words), *both])}){part}"]
+    lasts = sorted(word for word in shaped if word.isascii())
+    if lasts:
+        flags.append(
+            f"(?:[A-Za-z0-9_.$\\[\\]\\-]*[0-9_.$\\[\\]\\-])?(?i:{'|'.join(lasts)})[0-9_.$\\[\\]\\-]*"
+        )
+        flags.append(f"{part}(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.$\\[\\]\\-]*")
+    return f"-(?:{'|'.join(flags)})[ \\t]"
 
 
 #: So many characters of a vendor's key are counted; more would only make the scan larger.
@@ -495,27 +500,3 @@ NAMED_FIXED = [
     r"(?i:securestring)|pgpass|database:username:password|kty",
     BEGINNING + "(?:[A-Za-z0-9+_-]|\\\\*/){20}",
 ]
-#: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
-#: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-PROGRAM_LINES = (
-    r"login.*password|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|mysqli?[a-z_]*|PDO)\(.*,"
-    r"|(?:etBy|et_by_)[A-Za-z_]*\(|[\"'] (?:into|in) .*[\"']"
-    r"|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
-    + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
-    + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
-    + r"|keyvault secret set.*--value|put-parameter.*--value|ssh-keygen.*-[PN]"
-    + r"|rabbitmqctl.*(?:add_user|change_password)"
-    + r"|SETUSER.*>|NickServ.*(?i:identify)|USER .*PASS |[0-9] LOGIN |WIFI:.*P:|Input Password.*[ \t]"
-    + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
-    + r"|(?:echo|printf).*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
-)
-PROGRAM_NAMES = (
-    r"login|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|PDO)\("
-    r"|etBy|et_by_|[\"'] (?:into|in) |(?i:curl)|mysql|echo|-(?:u|-user|-username)[^a-z]"
-    r"|net +user?|https? |keyvault secret set|put-parameter|ssh-keygen|rabbitmqctl|SETUSER|NickServ"
-    r"|PASS |[0-9] LOGIN |WIFI:"
-    r"|Input Password"
-    r"|printf|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
-    r"|wpa_passphrase|secret set"
-    r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
-)

@@ -62,8 +62,9 @@ _PART = re.compile(
     r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
     r"(?P<value>[^\r\n\\]{1,4096}+)"
 )
+_ATTRIBUTES = re.compile(r"[ \t\r\n]+(?:[A-Za-z_:.-]+ *=|$)")
 _MARKUP = re.compile(
-    r"(?:\s[^<>]{0,200}+)?>(?:\s{0,80}<[Vv]alue>)?(?:<!\[CDATA\[(?P<data>(?:[^\]]|\](?!\]>)){1,4096}+)\]\]>|(?P<value>[^<>]++))</"
+    r"(?P<more>\s[^<>]{0,200}+)?>(?:\s{0,80}<[Vv]alue>)?(?:<!\[CDATA\[(?P<data>(?:[^\]]|\](?!\]>)){1,4096}+)\]\]>|(?P<value>[^<>]++))</"
 )
 #: A password of Oracle in double quotes.
 _IDENTIFIED_QUOTED = re.compile(
@@ -180,7 +181,8 @@ class NamedText:
 
     def _tells(self, text: str) -> bool:
         """Tell whether a text tells a secret behind its name."""
-        return any(next(found, None) is not None for found in self.finders(text, 1))
+        names = self._candidates.names(text, one_byte(text))
+        return next(self._assigned(text, names, {}), None) is not None
 
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one.
@@ -230,7 +232,7 @@ class NamedText:
         behind, before = text[end : end + 1], text[start - 1 : start]
         if behind == ">":  # (no sign begins so)
             known = before in _BEFORE_MARKUP and verdict is not None
-            return self._markup(text, end, verdict) if known and verdict else None
+            return self._markup(text, start, end, verdict) if known and verdict else None
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
@@ -240,9 +242,11 @@ class NamedText:
             return values.behind(start, assigned, verdict) if verdict else None
         if verdict is None and behind in _ENDS:
             return None  # (what comes now asks for a blank behind the name, or for a sensitive one)
+        if before == "<":
+            return self._markup(text, start, end, verdict) if verdict else None
         if behind in ("(", " ") and verdict is not None:
             argument = find_argument(text, start, end, verdict, self._judge)
-            if argument is not None:
+            if argument is not None or behind == "(":
                 return argument
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
             part = _PART.match(text, end)
@@ -269,7 +273,7 @@ class NamedText:
             found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
             return None if found is None or text[found[0] : found[1]].isalpha() else found
         if before in _BEFORE_MARKUP and verdict is not None:
-            return self._markup(text, end, verdict)
+            return self._markup(text, start, end, verdict)
         return self._quoted_next(text, start, end, verdict)
 
     def _number_name(self, text: str, start: int, name: str) -> Verdict | None:
@@ -318,10 +322,16 @@ class NamedText:
         return match.start("value"), match.end("value"), verdict[0]
 
     @staticmethod
-    def _markup(text: str, end: int, verdict: Verdict) -> Span | None:
+    def _markup(text: str, start: int, end: int, verdict: Verdict) -> Span | None:
         match = _MARKUP.match(text, end)
         if match is None:
             return None
+        if (
+            match["more"]
+            and not _ATTRIBUTES.match(match["more"])
+            and not text.startswith(text[start:end], match.end())
+        ):
+            return None  # no element, as far as it can be seen
         part = "value" if match.group("data") is None else "data"
         value = match.group(part)
         if is_mask(value) or is_reference(value) or value.isspace():

@@ -15,14 +15,15 @@ from toolog.sanitize.words import Verdict
 Judge = Callable[[str], Verdict | None]
 
 _QUOTED = r"(?P<{0}q>\\{{0,8}}[\"'`])(?P<{0}>(?:(?!(?P={0}q))[^\r\n]){{1,512}}+)(?P={0}q)"
-_VERBS = (
+#: What fills something in.
+VERBS = (
     "fill_in|fill|type|send_keys|sendKeys|setValue|set_value|press_sequentially|pressSequentially|input_text"
 )
 #: A call that fills something in: with the field as its first argument, or of the field itself.
 _CALL = re.compile(
-    rf"\.(?:{_VERBS})\([ ]?{_QUOTED.format('first')}(?:,[ ]?(?:with:[ ]?)?{_QUOTED.format('second')})?+"
+    rf"\.(?:{VERBS})\([ ]?{_QUOTED.format('first')}(?:,[ ]?(?:with:[ ]?)?{_QUOTED.format('second')})?+"
 )
-_CALLED = tuple(f".{verb}(" for verb in _VERBS.split("|"))
+_CALLED = tuple(f".{verb}(" for verb in VERBS.split("|"))
 #: A field before the call, at the end of what finds it.
 _FIELD = re.compile(r"\((?P<field>[^()\r\n]{1,200}+)\)\)?(?:\.(?:first|last|nth\([0-9]{1,3}\)|clear\(\)))?$")
 _BEFORE = 220
@@ -38,7 +39,7 @@ _INTO = re.compile(
 )
 #: A call that is told the field by another call: `user.type(getByLabelText(/password/), "x1")`.
 _FOUND = re.compile(
-    rf"\.(?:{_VERBS})\([ ]?[\w.]{{1,60}}+\((?P<field>[^()\r\n]{{1,120}}+)\),[ ]?{_QUOTED.format('value')}"
+    rf"\.(?:{VERBS})\([ ]?[\w.]{{1,60}}+\((?P<field>[^()\r\n]{{1,120}}+)\),[ ]?{_QUOTED.format('value')}"
 )
 #: A step of Capybara.
 _FILL_IN = re.compile(rf"fill_in[ (]{{1,2}}{_QUOTED.format('first')},[ ]?with:[ ]?{_QUOTED.format('value')}")
@@ -70,10 +71,10 @@ def find_typed(text: str, judge: Judge) -> Iterator[Span]:
             yield from _shown(match, "value", judge_field(match["first"], judge))
     if " into " in text or '" in ' in text:
         for match in _INTO.finditer(text):
-            yield from _shown(match, "value", judge_field(match["name"], judge))
+            yield from _shown(match, "value", _judge_name(match["name"], judge))
     if any(step in text for step in _STEPS):
         for match in _STEP.finditer(text):
-            yield from _shown(match, "value", judge_field(match["name"], judge))
+            yield from _shown(match, "value", _judge_name(match["name"], judge))
 
 
 def judge_field(field: str, judge: Judge) -> Verdict | None:
@@ -84,6 +85,12 @@ def judge_field(field: str, judge: Judge) -> Verdict | None:
         if verdict is not None:
             return verdict
     return None
+
+
+def _judge_name(name: str, judge: Judge) -> Verdict | None:
+    """Answer the verdict on a field that words tell: what depends on its value must be the name's end."""
+    verdict = judge_field(name, judge)
+    return verdict if verdict is None or not verdict[1] else judge(name)
 
 
 def _shown(match: re.Match[str], place: str, verdict: Verdict | None) -> Iterator[Span]:
