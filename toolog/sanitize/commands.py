@@ -29,7 +29,7 @@ WORDS = (
     *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
     *("AUTH", "schtasks", "lftp", "community", "md0"),
     *("keyvault", "put-parameter", "keygen", "rabbitmqctl", "SETUSER", "NickServ", "PASS", "LOGIN", "WIFI"),
-    *("printf", " ENC="),
+    *("printf", " ENC=", " 0z[ar]?="),
 )
 #: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
 #: `ENV` of images, headers and parameters of web servers, `aws configure set`.
