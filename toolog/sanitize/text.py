@@ -244,7 +244,7 @@ class NamedText:
             return None  # (what comes now asks for a blank behind the name, or for a sensitive one)
         if before == "<":
             return self._markup(text, start, end, verdict) if verdict else None
-        if behind in ("(", " ") and verdict is not None:
+        if behind in ("(", " ") and before != "-" and verdict is not None:
             argument = find_argument(text, start, end, verdict, self._judge)
             if argument is not None or behind == "(":
                 return argument
