@@ -114,4 +114,4 @@ def test_what_oracle_takes_without_quotes_is_hidden() -> None:
 def test_the_cookies_of_a_command_line_are_hidden() -> None:
     """What curl is told to send as cookies is what a header of cookies holds."""
     clean = default().sanitize("curl -b 'sid=Zq9-inv77; a=b' https://a.internal")
-    assert clean == "curl -b '[MASKED:password]' https://a.internal"
+    assert clean == "curl -b '[MASKED:cookie]' https://a.internal"

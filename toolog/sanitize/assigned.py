@@ -10,17 +10,23 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 
+from toolog.sanitize.blocks import block_span, braced_span
+from toolog.sanitize.calls import pair_secret
 from toolog.sanitize.languages import BE
 from toolog.sanitize.notations import (
     anchors_of,
     base64_end,
+    held_span,
     heredoc_span,
     literal_start,
     value_start,
 )
 from toolog.sanitize.plausible import (
+    SCHEMES,
     fits_shape,
+    is_cleared,
     is_mask,
+    is_pointer,
     is_reference,
     is_release,
     is_scheme,
@@ -35,8 +41,8 @@ from toolog.sanitize.words import Verdict
 _SPACE = re.compile(rf"(?:[*_]{{1,3}}(?=[ \t]))?{BLANK}{{0,20}}+" r"(?:\\{1,8}[rn](?=\\{0,8}[\"']))?")
 _LINE_STARTS = frozenset(("", "\n", "\r", "\\", '"', "'"))
 _SPACES = frozenset(" \t*_\\\xa0\u202f")
-_OPENING = frozenset("brufNE\\\"'`&")
-_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?='))(?P<quote>{ESCAPED}|\\{{0,8}}[\"'`])")
+_OPENING = frozenset("brufNE@\\\"'`&")
+_OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?=')|@(?=\\{{0,8}}\"))(?P<quote>{ESCAPED}|\\{{0,8}}[\"'`])")
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
@@ -74,30 +80,25 @@ _SCHEME = re.compile(
 )
 #: What no line of cookies begins with.
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
+#: In which way a password is written down, before it.
+_WRITTEN = re.compile(rf"\{{(?i:{SCHEMES})\}}(?=[^\s\"'<>{{}}\[\]])")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
 _NUMBERS = frozenset(("phone", "card", "id_number", "ssn", "passport"))
 _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _PREFIXES = frozenset("&!*")
+_HOLDING = frozenset("SOJPR")
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{<\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}+(?![a-z])")
-#: A block of YAML: its sign, and all lines that stand as far in as the first.
-_BLOCK_SIGN = re.compile(r"[|>][-+0-9]{0,2}[ \t]{0,8}(?:#[^\r\n]{0,200})?\r?\n(?P<indent>[ \t]{1,64}+)")
-_BLOCK = re.compile(_BLOCK_SIGN.pattern + r"(?P<value>[^\s][^\r\n]*+(?:\r?\n(?P=indent)[^\r\n]*+)*+)")
-#: The same without a sign: one word on the next line.
-_NEXT_LINE = re.compile(
-    r"\r?\n(?P<indent>[ \t]{1,64}+)(?P<value>[^\s\"'`<>{}\[\]#|-][^\s\"'`<>{}\[\]]{3,4096}+)"
-    r"[ \t]*+(?=[\r\n]|$)"
-)
-#: A value in braces, as ODBC takes one with signs in it.
-_BRACED = re.compile(r"\{(?:[^{}\r\n\"']|\}\}){1,512}+\}(?=[;\s\"']|$)")
 _DEFAULTING = frozenset("$\"'")
 #: What a variable is when nobody sets it: `${DB_PASSWORD:-x1}`.
 _DEFAULT = re.compile(r"[\"']?\$\{[A-Za-z_]\w{0,100}:?-(?P<value>[^}\s$\"'{]{4,512}+)\}")
 #: A version behind `==`.
 _RELEASED = re.compile(r"v?[0-9]+\.[\w.*+!-]*(?=[\s,;\"'`)\]}|&<]|\\{1,8}[nr]|$)")
+#: A variable in capitals within, behind `==`.
+_OTHER = re.compile(r"[a-z]{2,30}(?:[A-Z][a-z]{1,20}){1,4}(?=[\s);,:&|]|$)")
 _LITERAL_SIGNS = frozenset((":", "=", ":=", "=>", "?="))
 #: Behind the length of a value, and numbers of a code with a gap in the middle.
 _MEASURED = re.compile(
@@ -110,9 +111,6 @@ _MEASURED = re.compile(
 _HALVES = re.compile(r"[0-9]{3}[ -][0-9]{3}(?![0-9 -]*[0-9])")
 #: Another text that may stand in the place of the one before.
 _OR_ELSE = re.compile(r"[ \t]{1,4}\|[ \t]{1,4}[\"']")
-#: The members of a type, or of an object.
-_MEMBERS = re.compile(r"\{\s*[\w.-]+\??\s*:\s")
-_VARIABLE = re.compile(r"\{\{?[\w. -]*\}?\}")
 #: Behind the question of a shell's `read`: options, and the variable for the answer.
 _ASKED = re.compile(r"[\"'](?:[ \t]{1,4}-?[A-Za-z_]\w{0,63}+){1,6}+[ \t]*+(?=[;&|)<>\r\n]|\\{1,8}[nr]|$)")
 _CLOSED = re.compile(r"[\"'`](?=[ \t]{0,4}(?:[),;\]}]|$|[\r\n]))")
@@ -184,10 +182,13 @@ class Values:
         told = _DEFAULT.match(text, start) if first in _DEFAULTING else None
         if told is not None and any(map(str.isdigit, told["value"])):
             return *told.span("value"), rule
-        if sep in ("==", "===") and _RELEASED.match(text, start):
-            return None  # a package, and which version of it
+        if sep in ("==", "===") and (_RELEASED.match(text, start) or _OTHER.match(text, start)):
+            return None  # a package, and which version of it; two variables that are compared
         if sep in _LITERAL_SIGNS and (literal := literal_start(text, start)) > start:
             start = literal
+            first = text[start]
+        if first == "{" and (scheme := _WRITTEN.match(text, start)) is not None:
+            start = scheme.end()
             first = text[start]
         spoken = sep.isalpha() or sep in _ARROWS or match.group("more") is not None
         opened = _OPEN.match(text, start) if first in _OPENING else None
@@ -208,6 +209,12 @@ class Values:
             found, span = self._header(name_at, match, start, rule)
             if found:
                 return span
+        if first == "(" and rule in ("authorization", "credential"):
+            pair = pair_secret(text, start)
+            return (*pair, "password") if pair else None
+        held = held_span(text, start) if first in _HOLDING and not shape else None
+        if held is not None:
+            return *held, rule
         told = _TOLD.match(text, start)
         if told is not None and says_nothing(told.group(1)):
             return None
@@ -223,40 +230,12 @@ class Values:
         if text[start] == "<":
             span = heredoc_span(text, start)
         elif text[start] == "{":
-            span = self._braced(name_at, start) if match.group("sep") == "=" else None
+            span = braced_span(text, name_at, start) if match.group("sep") == "=" else None
         elif match.group("sep") == ":" and not match.group("close"):
-            span = self._block(name_at, start)
+            span = block_span(text, name_at, start)
         else:
             return None
         return (*span, rule) if span and (not shape or fits_shape(text[slice(*span)], shape)) else None
-
-    def _braced(self, name_at: int, start: int) -> tuple[int, int] | None:
-        """Find the value in braces of a part of a connection string, which a semicolon parts from others."""
-        text = self._text
-        braced = _BRACED.match(text, start)
-        if braced is None or _VARIABLE.fullmatch(braced.group()) or _MEMBERS.match(braced.group()):
-            return None
-        return (
-            braced.span()
-            if ";" in (text[name_at - 1 : name_at], text[braced.end() : braced.end() + 1])
-            else None
-        )
-
-    def _block(self, name_at: int, start: int) -> tuple[int, int] | None:
-        """Find the value below a name, in lines that stand further in than the name does."""
-        text = self._text
-        alone = text[start] in "\r\n"
-        head = (_NEXT_LINE if alone else _BLOCK_SIGN).match(text, start)
-        line = text.rfind("\n", max(0, name_at - 200), name_at)
-        if head is None or len(head.group("indent")) < name_at - line:
-            return None  # what follows stands beside the name, and not below it
-        block = head if alone else _BLOCK.match(text, start)
-        value = block.group("value") if block else ""
-        if block is None or is_mask(value) or is_reference(value):
-            return None
-        if alone and (value[-1] == ":" or not any(map(str.isdigit, value))):
-            return None
-        return block.span("value")
 
     def _closes(self, quote: str, at: int, name_at: int) -> bool:
         """Tell whether a quote ends a text that asks for what its name says, and begins a little before
@@ -320,6 +299,8 @@ class Values:
         if rule in _OF_STATES and (run is None or run.end() < end):
             run = _PAPERS.match(text, start) or run
         end = max(run.end() if run else 0, self._cut(start, end))
+        if text[end - 1] in ".…" and is_reference(text[start:end]):
+            return start  # (`sk-...`, of which the dots are more than the end of a sentence)
         end = self._without_stop(start, end)
         value = text[start:end]
         if (
@@ -329,7 +310,7 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return start
-        if is_release(value, rule):
+        if is_release(value, rule) or is_pointer(value):
             return start
         if value[0].isdigit() and (_MEASURED.match(text, end) or (rule != "code" and is_small(value))):
             return start
@@ -337,6 +318,10 @@ class Values:
         if spoken and (
             len(value) < 4 or not digits or (rule != "code" and value.isdigit() and len(value) < 6)
         ):
+            return start
+        if strict and rule == "cookie" and value.isalpha():
+            return start
+        if rule in _NUMBERS and not digits and value.isalpha():
             return start
         if strict and ((rule == "phone" and digits < 5) or (rule in _WITH_DIGITS and not digits)):
             return start
@@ -366,14 +351,19 @@ class Values:
         else:
             end = self._closing(quote, start)
         value = text[start:end]
-        if not value or value.isspace() or is_mask(value) or is_reference(value):
+        if not value or value.isspace() or is_mask(value) or is_reference(value) or is_pointer(value):
             return None
         if (shape and not fits_shape(value, shape)) or (quote == "`" and value.isalpha()):
             return None
+        if len(value) < 4 and not any(map(str.isalnum, value)):
+            return None  # a sign that a parser speaks of
         if is_release(value, rule) or (rule == "authorization" and is_scheme(value)):
             return None
         if value.isalpha() and _OR_ELSE.match(text, end + len(quote)):
             return None
+        scheme = _SCHEME.match(value) if rule == "authorization" else None
+        if scheme is not None and scheme.end() < len(value):
+            start += scheme.end()
         return None if spoken and value.isalpha() else (start, end, rule)
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:
@@ -413,7 +403,8 @@ class Values:
             header = header and not text.startswith(_NO_COOKIES, start)
             if not header or not start <= self._lines.sign(start) < end:
                 return False, None
-            return True, None if text.startswith("[MASKED:", start) else (start, end, rule)
+            empty = text.startswith("[MASKED:", start) or is_cleared(text[start:end])
+            return True, None if empty else (start, end, rule)
         scheme = _SCHEME.match(text, start)
         if scheme is None:
             return False, None

@@ -16,6 +16,7 @@ from typing import Any
 
 from re2 import _re2
 
+from toolog.sanitize.calls import OPENING
 from toolog.sanitize.commands import SETS
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.languages import BE, OF, WHOSE
@@ -59,7 +60,7 @@ _ANNOUNCED = re.compile(
     r"[=:：>是为為éè→⇒\"'`*\\&]|[ \t]*[?]="
     r"|[ \t\xa0\u202f]+(?:[=:：是为為éè→⇒—–'\"`*\\(]|--?>"
     rf"|(?P<word>[^\W\d_][\w'{MARKS}]{{0,31}}+)(?=[ \t=:：])"
-    rf"|[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})",
+    rf"|[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})|{OPENING}",
     re.I,
 )
 _TOLD_NEXT = re.compile(rf"[ \t]+(?:[^\s]{{1,512}}+[ \t]+{TOLD}|[\[(\u3010]{_NUMBERED})", re.I)
@@ -237,7 +238,7 @@ def _signs() -> str:
         rf"(?:[=:>{_WIDE}]|[\"'`*][\]*\[ \t=:,\r\n\\{_WIDE}]|\\+(?:[\"'`]|u002)|&(?:quot|#|apos)|[ \t]*[?]="
         rf"|[ \t]+(?:[=:'\"`*\\({_WIDE}]|--?>|(?:is|was|are|ist|est|es|lautet|{be})[ \t=:{_WIDE}]"
         rf"|(?:by|for|of|to|provided|given|entered|received|{of})[ \t:{_WIDE}]"
-        rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}|[\[(\x90]{_NUMBERED}))"
+        rf"|[^\s]*[0-9][^\s]*[ \t]+{TOLD}|[\[(\x90]{_NUMBERED})|{OPENING})"
     )
 
 

@@ -28,31 +28,43 @@ WORDS = (
     *("ldap", "mongo", "mosquitto", "mysql", "login", "echo", "net", "oracle", "sqlplus", "sqlldr", "expdp"),
     *("impdp", "rman", "requirepass", "masterauth", "smbclient", "htpasswd", "nmcli", "freerdp"),
     *("AUTH", "schtasks", "lftp", "community", "md0"),
+    *("keyvault", "put-parameter", "keygen", "rabbitmqctl", "SETUSER", "NickServ", "PASS", "LOGIN", "WIFI"),
+    *("printf", " ENC=", " 0z[ar]?="),
 )
 #: What sets a variable to what comes behind its name, with nothing but blanks between: `set -x`, `setx`,
 #: `ENV` of images, headers and parameters of web servers, `aws configure set`.
 SETS = (
     r"(?:set(?:x|env|(?:[ \t]{1,4}-{1,2}[A-Za-z]{1,8})+)|SetEnv|ENV"
     r"|(?:proxy|grpc)_set_header|(?:fastcgi|uwsgi|scgi)_param|RequestHeader[ \t]{1,4}(?:set|add)"
-    r"|(?:config|configure|secrets?|vars?|env)[ \t]{1,4}(?:--?[a-z-]{1,20}[ \t]{1,4}){0,3}(?:set|add|put))"
+    r"|(?:config|configure|(?:user-)?secrets?|vars?|env)[ \t]{1,4}"
+    r"(?:--?[a-z-]{1,20}[ \t]{1,4}){0,3}(?:set|add|put))"
 )
 
+#: Between a flag and its value: blanks, or what stands between two items of a list.
+_NEXT = r"(?:[ ]{1,4}|[\"'],[ ]?)"
+_LINE = r"(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)"
 _WORD = r"[\"']?([^\s\"'-][^\s\"']{1,200}+)"
-_USER = re.compile(r"-(?<!\S-)(?:u|-user|-proxy-user)[ =]?[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)")
+_USER = re.compile(
+    r"-(?<![^\s\"']-)(?:u|-user|-proxy-user)(?:[ =]?|[\"'],[ ]?)[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)"
+)
 #: A user and a password side by side, whatever program they are for.
 _BESIDE = re.compile(
-    r"-(?<!\S-)(?:u|-user|-username)[ =]{1,4}[\"']?([^\s\"'-][^\s\"']{0,127})[\"']?[ \t]{1,4}-p[ ]{1,4}"
-    + _WORD
+    r"-(?<![^\s\"']-)(?:u|-user|-username)(?:[ =]{1,4}|[\"'],[ ]?)"
+    r"[\"']?([^\s\"'-][^\s\"']{0,127})[\"']?,?[ \t]{1,4}[\"']?-p" + _NEXT + _WORD
 )
+_BEFORE = 200
+_ASKS = re.compile(r"\b(?:mysql|mariadb)(?:dump|admin|import|-dump|-admin)?\b[^|;&]*$")
 _PORTS = re.compile(r"[0-9.:/-]+(?:tcp|udp)?")
-_MYSQL = re.compile(r"mysql(?<!\wmysql)(?:dump|admin|import)?\b[^\n]{0,200}?\s-p([^\s\"'-][^\s\"']{1,200}+)")
-_LOGIN = re.compile(rf"login(?<=\slogin)\b[^\n]{{0,200}}?\s-p[ ]{{1,4}}{_WORD}")
+_MYSQL = re.compile(
+    r"mysql(?<!\wmysql)(?:dump|admin|import)?\b[^\n]{0,200}?[\s\"']-p([^\s\"'-][^\s\"']{1,200}+)"
+)
+_LOGIN = re.compile(rf"login(?<=[\s\"']login)\b[^\n]{{0,200}}?[\s\"']-p{_NEXT}{_WORD}")
 
 
 def _behind_flag(programs: Iterable[str], flag: str) -> re.Pattern[str]:
     names = "|".join(f"{name[0]}(?<!\\w.){name[1:]}" for name in programs)
-    blank = "{0,4}" if flag == "-p" and "sshpass" in programs else "{1,4}"
-    return re.compile(rf"(?:{names})\b[^\n]{{0,200}}?\s{flag}[ ]{blank}{_WORD}")
+    blank = "(?:[ ]{0,4}|[\"'],[ ]?)" if flag == "-p" and "sshpass" in programs else _NEXT
+    return re.compile(rf"(?:{names})\b[^\n]{{0,200}}?[\s\"']{flag}{blank}{_WORD}")
 
 
 _FLAGS = tuple(
@@ -107,7 +119,10 @@ _DEVICE = re.compile(
     r"(?:password|secret|md5)[ ][0-9][ ]"
     r"(?=[^\s]{0,100}[0-9])(?=[^\s]{0,100}[A-Za-z$])([^\s\"']{8,200}+)"
     r"|snmp-server[ ]community[ ]([^\s\"']{4,64}+)"
+    r"|password[ ]51:b:([0-9A-F]{8,4096}+)"
+    r"|(?:password|passwd|secret|key)[ ]ENC[ ]([A-Za-z0-9+/=]{8,512}+)"
 )
+_DEVICE_WORDS = ("password ", "secret ", "community ", "md5 ", " ENC ")
 #: Programs that are told a password in ways of their own.
 _OWN_WAYS = tuple(
     (word, re.compile(pattern))
@@ -134,13 +149,38 @@ _OWN_WAYS = tuple(
         ),
         ("lftp", r"lftp\b[^\n]{0,200}?\s-u[ ]?[\"']?[^\s,\"']{1,64},([^\s\"']{2,200}+)"),
         ("schtasks", rf"schtasks\b[^\n]{{0,300}}?\s/(?i:rp)\s{{1,4}}{_WORD}"),
+        ("keyvault secret", rf"keyvault secret set\b[^\n]{{0,200}}?\s--value[ =]{_WORD}"),
+        (
+            "put-parameter",
+            rf"put-parameter\b(?=[^\n]{{0,400}}SecureString)[^\n]{{0,400}}?\s--value[ =]{_WORD}",
+        ),
+        ("ssh-keygen", rf"ssh-keygen\b[^\n]{{0,200}}?\s-P[ ]{_WORD}"),
+        ("ssh-keygen", rf"ssh-keygen\b[^\n]{{0,200}}?\s-N[ ]{_WORD}"),
+        (
+            "rabbitmqctl",
+            rf"rabbitmqctl\b[^\n]{{0,80}}?\s(?:add_user|change_password)\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}",
+        ),
+        ("SETUSER", r"SETUSER\s{1,4}\S{1,64}[^\n]{0,200}?\s>([^\s\"']{2,200}+)"),
+        ("NickServ", r"NickServ[ :]{1,4}(?i:identify)[ ](?:[\w-]{1,32}[ ])?([^\s\"']{4,128}+)"),
+        # (of servers of mail and files: what a client says to sign in)
+        (
+            "PASS ",
+            rf"USER[ ]\S{{1,64}}[^\r\n\\]{{0,80}}{_LINE}[^\r\n\\]{{0,40}}?PASS[ ]([^\s\"'\\]{{2,200}}+)",
+        ),
+        (
+            "LOGIN ",
+            r"[A-Za-z][0-9]{1,6} LOGIN \\{0,8}\"?[^\s\"\\=]{1,100}\\{0,8}\"? \\{0,8}\"?([^\s\"\\]{2,200}+)",
+        ),
+        ("WIFI:", r"WIFI:(?:[A-OQ-Z]:[^;\n]{0,64};){0,4}P:((?:[^;\\\s]|\\[;,:\\\"]){2,128}+)"),
+        ("Input Password", r"Input Password(?:[ ]{2,8}|\t)\S{1,100}(?:[ ]{2,8}|\t)([^\s\"']{2,200}+)"),
         ("freerdp", r"freerdp\b[^\n]{0,200}?\s/p:([^\s\"']{2,200}+)"),
     )
 )
 _PIPED = re.compile(
-    r"echo(?<!\wecho)\s{1,4}(?:-[ne]{1,2}\s{1,4})?[\"']?(?:[\w.-]{1,64}:)?([^\s\"'|:]{2,200}+)[\"']?\s{0,4}\|"
+    r"(?:e(?<!\we)cho|p(?<!\wp)rintf)\s{1,4}(?:-[ne]{1,2}\s{1,4})?[\"']?(?:[\w.-]{1,64}:)?([^\s\"'|:]{2,200}+)[\"']?\s{0,4}\|"
     r"\s{0,4}(?:sudo\s{1,4}(?:chpasswd|passwd\b|[^\n|]{0,40}?-S\b)|chpasswd|passwd\s{1,4}--stdin"
-    r"|[^\n|]{1,120}?(?:--password-stdin|--passphrase-fd|--with-token)|kinit\b|cryptsetup\b|smbpasswd\b)"
+    r"|[^\n|]{1,120}?(?:--password-stdin|--passphrase-fd|--with-token"
+    r"|(?:secrets?|env)\s(?:put|set|add|create|import)\b)|kinit\b|cryptsetup\b|smbpasswd\b)"
 )
 
 
@@ -155,17 +195,18 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_TOLD.finditer(text), 1, wordy=False)
     if "@" in text and any(word in text for word in _ORACLE_SHOWN):
         yield _shown(_ORACLE.finditer(text), 1)
-    if "|" in text and "echo" in text:
+    if "|" in text and ("echo" in text or "printf" in text):
         yield _shown(_PIPED.finditer(text), 1)
     if "net" in text and " user " in text:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
     if "net" in text and " use " in text:
         yield _shown(_NET_USE.finditer(text), 1, wordy=False)
-    if "password " in text or "secret " in text or "community " in text or "md5 " in text:
+    if any(word in text for word in _DEVICE_WORDS):
         yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
         if word in text:
-            yield _shown(pattern.finditer(text), pattern.groups)
+            rule = "cookie" if word == "curl" else "password"
+            yield _shown(pattern.finditer(text), pattern.groups, rule=rule)
     if "-" not in text:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
@@ -177,9 +218,9 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown(_POWERSHELL.finditer(text), 2)
     if "mysql" in text:
         yield _shown(_MYSQL.finditer(text), 1)
-    if not any(flag in text for flag in (" -p", " -P", " -a", " -A", " -w", " -k")):
+    if not any(flag in text for flag in ("-p", "-P", "-a", "-A", "-w", "-k")):
         return
-    yield _shown(_no_ports(_BESIDE.finditer(text)), 2)
+    yield _shown(_no_ports(_besides(text)), 2)
     if "login" in text:
         yield _shown(_no_ports(_LOGIN.finditer(text)), 1)
     for programs, pattern in _FLAGS:
@@ -192,15 +233,31 @@ def is_port(value: str) -> bool:
     return _PORTS.fullmatch(value) is not None
 
 
+def _besides(text: str) -> Iterator[re.Match[str]]:
+    """Yield users with passwords beside them; programs that ask when nothing stands close to `-p` are told
+    what is behind it for something else (`mysql -u root -p shop`)."""
+    for match in _BESIDE.finditer(text):
+        if match.group(2).isidentifier() and not any(map(str.isdigit, match.group(2))):
+            line = text[
+                max(text.rfind("\n", max(0, match.start() - 200), match.start()), match.start() - 200)
+                + 1 : match.start()
+            ]
+            if _ASKS.search(line):
+                continue
+        yield match
+
+
 def _no_ports(matches: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
     return (match for match in matches if not is_port(match.group(match.lastindex or 0)))
 
 
-def _shown(matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True) -> Iterator[Span]:
+def _shown(
+    matches: Iterable[re.Match[str]], group: int, *, wordy: bool = True, rule: str = "password"
+) -> Iterator[Span]:
     for match in matches:
         place = group or match.lastindex or 0
         secret = match.group(place)
         if is_mask(secret) or is_reference(secret) or secret.startswith("[MASKED:"):
             continue
         if (wordy or not secret.isalpha()) and not (secret.isalpha() and secret.isupper()):  # (`-p DATABASE`)
-            yield match.start(place), match.end(place), "password"
+            yield match.start(place), match.end(place), rule

@@ -21,6 +21,7 @@ from toolog.sanitize.objects import causes_of, fields_of
 from toolog.sanitize.plausible import (
     SMALL,
     fits_shape,
+    is_cleared,
     is_mask,
     is_permission,
     is_reference,
@@ -156,6 +157,7 @@ class Walk:
         if (
             is_permission(value, rule)
             or is_release(value, rule)
+            or (rule == "cookie" and is_cleared(value))
             or (rule == "authorization" and is_scheme(value))
         ):
             return value
@@ -298,7 +300,7 @@ class Walk:
                     or (kind is str and len(item) < _LEAST_TEXT)
                 ):
                     continue
-            elif "logprob" in value:
+            elif key == "token" and shapes.is_word(value):
                 mark = shapes.verdict_below(key, value, None, policy)
             fresh = self._walk(item, mark, (*path, key), depth + 1)
             if fresh is not item:
@@ -325,7 +327,12 @@ class Walk:
     def _mapping(self, value: Mapping[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
         policy = self.policy
         special: Mapping[Any, Any] = (
-            shapes.named_item(value, policy) or shapes.table(value, policy) or shapes.web_key(value) or {}
+            shapes.named_item(value, policy)
+            or shapes.table(value, policy)
+            or shapes.web_key(value)
+            or shapes.faulty_input(value, policy)
+            or shapes.filled_field(value, policy)
+            or {}
         )
         changed = False
         clean: dict[Any, Any] = {}

@@ -53,6 +53,9 @@ _HEX_FIRST = re.compile(rb"(?:cc|db)[0-]*$")
 _AROUND_HEX = "1//0"
 """The one beginning of a vendor's key after which a hash or a UUID may follow as the rest of it."""
 
+_HASH = re.compile(r"\$[A-Za-z0-9=,./:+]{1,90}\$")
+"""How hashes of passwords begin, whose parts may be short words."""
+
 _CLEAN, _FIRST, _SECOND, _DIRTY = 0, 1, 2, 4
 _KINDS = (_FIRST, _SECOND, _DIRTY)
 """What a word is by the group of patterns that sees it. The first and the second word of pairs are harmless
@@ -132,7 +135,7 @@ class Glance:
     def _read(self, texts: list[str]) -> int:
         """Answer what is known of texts after a look at their words: `_UNKNOWN`, `_CLEAN_ONCE`, `_KNOWN`."""
         text = BETWEEN.join(texts)
-        if not text.isascii():
+        if not text.isascii() or ("$" in text and _HASH.search(text)):
             return _UNKNOWN
         data = text.encode()
         words = data.translate(WORDS).split()
@@ -231,7 +234,9 @@ def _joined() -> Iterable[str]:
 def _vendor_starts() -> Iterable[str]:
     """Answer how words begin that may be keys of vendors, where the length of the word does not tell."""
     for _, prefix, body, least, exact in VENDORS:
-        start, *more = re.split(r"\\\.|/", _as_word(prefix))
+        if "$" in prefix:
+            continue  # (`_HASH` sees them)
+        start, *more = re.split(r"\\[.+]|/", _as_word(prefix))
         if more and start != "0" and "{" not in start:
             yield f" {start}="
         elif (exact or least) < _LONGEST or not set("+/=.").isdisjoint(body):
@@ -267,6 +272,6 @@ _SHOWN = [
     *_vendor_starts(),
     *_hook_words(),
     f"[ -](?:{'|'.join(IBAN_COUNTRIES)})00",
-    "eyJ|BEGIN|PRIVATE|Private-Lines|(?i:bearer|basic)",
+    "eyJ|eyAi|ew0[gJK]|W0si|ewo[gJ]|BEGIN|PRIVATE|Private-Lines|(?i:bearer|basic)",
 ]
 """What no word may show that is to be clean, whatever stands beside it."""

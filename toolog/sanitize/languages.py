@@ -175,7 +175,7 @@ SHAPED: dict[tuple[str, str], str] = {
 #: words of other languages, too.
 BE: dict[str, tuple[str, ...]] = {
     "on": ("salasana", "salasanani", "salasanasi", "salasanamme", "salasõna", "parool"),
-    "to": ("hasło", "haslo"),
+    "to": ("hasło", "haslo", "weryfikacyjny"),
     "je": ("heslo", "lozinka", "zaporka", "geslo"),
     "ni": ("nenosiri",),
     "c'est": ("mdp", "passe", "code"),

@@ -33,7 +33,13 @@ TYPED = (
 _WRAPPED = re.compile(
     r"(?:new[ ])?(?:Some|Ok|Just|Optional|Secret(?:Str|String|Bytes|Value|Text)?|Password|Sensitive"
     r"|String(?:::from)?|str|bytes|Buffer\.from|ByteString|ProtectedString)[ ]?\([ ]?(?=b?\\{0,8}[\"'][^\"'])"
+    r"|Just[ ](?=\\{0,8}[\"'][^\"'])"
     r"|\s{0,16}string\([0-9]{1,5}\)[ ](?=\")"
+)
+#: A value that may be missing, as it is shown without quotes: `Some(x1y2)`, `Optional[x1y2]`.
+_HELD = re.compile(
+    r"(?:Some|Optional|Just|Present|Right|Ok)[(\[]"
+    r"(?P<value>(?=[^\s()\[\]]{0,100}[0-9])[^\s()\[\]\"'`]{4,512}+)[)\]]"
 )
 _WRAPPING = frozenset("SOJPnsbB\r\n\t ")
 _HEREDOC = re.compile(r"<<[-~]?[ ]?[\"']?(?P<end>[A-Za-z_]\w{0,40})[\"']?[ \t]*\r?\n")
@@ -45,6 +51,14 @@ def literal_start(text: str, start: int) -> int:
     `start`."""
     wrapped = _WRAPPED.match(text, start) if text[start : start + 1] in _WRAPPING else None
     return wrapped.end() if wrapped else start
+
+
+def held_span(text: str, start: int) -> tuple[int, int] | None:
+    """Answer where a value stands that is shown in what holds it or nothing (`Some(x1y2)`), or None."""
+    held = _HELD.match(text, start)
+    if held is None or is_mask(held["value"]) or is_reference(held["value"]):
+        return None
+    return held.span("value")
 
 
 def heredoc_span(text: str, start: int) -> tuple[int, int] | None:

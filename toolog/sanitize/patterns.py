@@ -14,9 +14,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+from toolog.sanitize.calls import OPENING
 from toolog.sanitize.candidates import TOLD
 from toolog.sanitize.checks import IBAN_COUNTRIES
-from toolog.sanitize.commands import PROGRAMS
+from toolog.sanitize.encoded import BEGINNING
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
 from toolog.sanitize.languages import BE, OF, PHRASES, WHOSE, spellings
 from toolog.sanitize.phrases import NUMBERED_RULES
@@ -119,10 +120,20 @@ NAME_KEYS = (
     "property",
     "attribute",
 )
+#: The keys of steps that fill something into a field of a page or form, and of what is filled in.
+FIELD_KEYS = (
+    *("element", "selector", "locator", "placeholder", "field_name", "fieldName", "field_label"),
+    *("fieldLabel", "attributeName", "attribute_name"),
+)
+FILLED_KEYS = (
+    *("text", "value", "newValue", "new_value", "field_value", "fieldValue", "input_text", "inputText"),
+    *("oldValue", "old_value"),
+)
 COLUMN_KEYS = ("columns", "column_names", "cols", "fields", "header", "headers", "names")
 VALUE_KEYS = (
     *("value", "val", "content", "Value", "v", "ParameterValue"),
     *("old_value", "new_value", "oldValue", "newValue", "old", "new"),
+    *("rejectedValue", "rejected_value", "invalidValue", "invalid_value"),
 )
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
 #: Behind the name of a column, and in a tuple of Erlang.
@@ -137,7 +148,7 @@ _RIGHT = (
     rf"(?:\\*{_END}|(?:[#-+\-/-:<->@-`{{-~]|[!#-`{{-~][!#-~]*[#-+\-/-:<->@-~]){_TAIL_END}"
     rf"|[!#-`{{-~][!#-~]*(?:\xc2[\xa1-\xbf](?:[^A-Za-z0-9_]|$)|[\xc3-\xf4][\x80-\xbf])"
     rf"|[#&'()+/0-9A-Z_: \-](?:[#&'()+/0-9A-Za-z_: \-]|\\+u[0-9a-fA-F]{{4}})*\\*{_TAIL_END}"
-    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\xc2\xa0)*(?:[=:>%|]|[?]="
+    r"|(?:[A-Z0-9_.$\[\]\-][A-Za-z0-9_.$\[\]\-]*)?[\\'`*]*(?:[ \t]|\\+t|\xc2\xa0)*(?:[=:>%|]|[?]="
     r"|by[ \t]|\\+u[0-9a-fA-F]{4}|'"
     r"|(?:is|was|are|ist|est|es|lautet|\xc3[\xa8\xa9])[ :=\t]"
     r"|(?:is|es|est|ist|lautet|\xc3[\xa8\xa9])(?:\xef\xbc\x9a|\\+u(?i:ff1a)))"
@@ -149,7 +160,8 @@ _RIGHT = (
     rf"|(?:provided|given|entered|received)[ \t:\\\xef]|{_begun((*_FOR, *BE, *OF, *WHOSE))}"
     rf"|[!-~]*[0-9][!-~]*{_GAP}{TOLD}))"
     # in the head of a table, or beside its value in a row (`tables` reads no other names)
-    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23])"
+    rf"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*)?{OPENING}"
+    r"|[A-Za-z0-9_ .$\-]*[\\'\"`*]*[ ]*(?:\||\xe2\x94[\x82\x83]|\\+u250[23]|(?:\\+[nr])+[ ]*[-|+=:])"
     r"|(?:[A-Z0-9_.$\-][A-Za-z0-9_.$\-]*[A-Za-z0-9_$\-]|[A-Z0-9_$\-])?[\\'\"`]*"
     rf"(?:{_IN_TABLES}))"
 )
@@ -299,8 +311,9 @@ def names_in_bytes(
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
-        + rf"(?:[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
-        + rf"|\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
+        + rf"(?:{OPENING}|(?:[ \t\r\n]|\\+[trn])+[A-Za-z_:.\-]+ *="
+        + rf"|[0-9_\-\\'\"`]*(?:{_IN_TABLES}|<\\*/|{_GAP}(?:{_OF}|\\*[\"`][!-~]))"
+        + rf"|[0-9]*\\+u(?i:ff1a)|{_END}|{more}+{_TAIL_END}"
         + f"|{more}*(?:[=:>%'|]| is | was | are | ist | es | est | lautet "
         + f"|{_GAP}(?:{_begun((*_FOR, *BE, *OF, *WHOSE))})))",
         EMPTY_KEY,
@@ -366,27 +379,38 @@ def describing(names: str) -> tuple[str, str]:
     length = r"(?:[\xc4\xd9]|[\xc5\xda].|[\xc6\xdb].{3})?"  # its last byte is what stands left of the name
     before = f"(?:.(?:(?:[!-~]|{_WIDE})*|(?:{_SPACED}|{_WIDE})*))?"
     behind = f"(?:[!-~]*|{_SPACED}*)(?:[\\x00-\\x1f\\x7f-\\xff]|$)"
-    item = f"(?:{short_keys(NAME_KEYS)}){length}{before}{names}{behind}"
+    item = f"(?:{short_keys((*NAME_KEYS, *FIELD_KEYS))}){length}{before}{names}{behind}"
     columns = f"(?:{short_keys(COLUMN_KEYS)}){ROWS}"
     begin = f"{item}|{columns}"
     inserts = f"(?i:into).*{names}.*(?i:values)"
     begin += "|(?i:into)[ \\t\\r\\n\\\\]"
-    whole = (
-        f"{inserts}|(?:{short_keys(VALUE_KEYS)}).+{item}|(?:{short_keys(ROW_KEYS)}){ROWS}.+{columns}.*{names}"
-    )
+    placed = f"(?:{short_keys(('loc',))}){ROWS}"  # (where a validator says which field it means)
+    begin += f"|{placed}"
+    fields = "|".join(FIELD_KEYS)
+    field = rf"(?:{short_keys(FIELD_KEYS)}){length}|\"(?:{fields})\\*\"[ ]*:"
+    begin += f"|{field}"
+    valued = short_keys(sorted({*VALUE_KEYS, *FILLED_KEYS}))
+    rows = f"(?:{short_keys(ROW_KEYS)}){ROWS}.+{columns}.*{names}"
+    filled = f"(?:{field}).*{names}"
+    whole = f"{inserts}|{filled}|{placed}.*{names}|(?:{valued}).+{item}|{rows}"
     return begin, f"{whole}|{columns}(?:[ -~]|[\\xa1-\\xbf]|{_WIDE})*\\xa0"
 
 
-def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]]) -> str:
-    """Match sensitive flags of command lines."""
+def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: Iterable[str] = ()) -> str:
+    """Match sensitive flags of command lines; behind words that must be the last ones nothing but digits
+    follows."""
     words = [word for word in strong if word.isascii()]
     ends = pair_ends(pair for pair in pairs if "".join(pair).isascii())
-    both = [f"(?:{'|'.join(firsts)})[0-9_\\-]*{second}" for second, firsts in ends.items()]
-    return (
-        r"-[A-Za-z0-9_\-]*(?i:"
-        + "|".join([*not_ending_in_others(words), *both])
-        + r")[A-Z0-9_\-]?[A-Za-z0-9_\-]*[ \t]"
-    )
+    both = [f"(?:{'|'.join(firsts)})[0-9_.$\\[\\]\\-]*{second}" for second, firsts in ends.items()]
+    part = r"[A-Za-z0-9_.$\[\]\-]*"
+    flags = [f"{part}(?i:{'|'.join([*not_ending_in_others(words), *both])}){part}"]
+    lasts = sorted(word for word in shaped if word.isascii())
+    if lasts:
+        flags.append(
+            f"(?:[A-Za-z0-9_.$\\[\\]\\-]*[0-9_.$\\[\\]\\-])?(?i:{'|'.join(lasts)})[0-9_.$\\[\\]\\-]*"
+        )
+        flags.append(f"{part}(?:{'|'.join(map(str.capitalize, lasts))})[0-9_.$\\[\\]\\-]*")
+    return f"-(?:{'|'.join(flags)})[ \\t]"
 
 
 #: So many characters of a vendor's key are counted; more would only make the scan larger.
@@ -472,20 +496,7 @@ NAMED_FIXED = [
     r"[0-9] (?:is your|es (?:tu|su)|est votre|ist (?:dein|Ihr)|\xc3\xa9 o seu|\\+u00e9 o seu) "
     r"|[0-9](?:\xe6\x98\xaf|\xe4\xb8\xba)\xe6\x82\xa8|[0-9]\\+u(?i:662f|4e3a)\\+u(?i:60a8)",
     r"(?:password|secret|md5) [0-9] [!-~]|snmp-server community",
+    r"password 51:b:|(?:password|passwd|secret|key) ENC ",
     r"(?i:securestring)|pgpass|database:username:password|kty",
+    BEGINNING + "(?:[A-Za-z0-9+_-]|\\\\*/){20}",
 ]
-#: What is a secret only when something else stands far behind it. Such a search, as a part of the scan, would
-#: double the states of all the rest; so the scan looks for its beginning, and only a hit asks for all of it.
-PROGRAM_LINES = (
-    r"login.*password|(?i:curl).*-(?:u|b|-user|-proxy-user)|mysql.*-p|login.*-p|-(?:u|-user|-username)[^a-z].*-p|"
-    + "|".join(f"{name}.*{flag}" for name, flag in PROGRAMS.items())
-    + r"|smbclient.*-U|7z.*-p|htpasswd.*-|freerdp.*/p:|nmcli.*password|vault login|wpa_passphrase|secret set"
-    + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
-    + r"|echo.*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
-)
-PROGRAM_NAMES = (
-    r"login|(?i:curl)|mysql|-(?:u|-user|-username)[^a-z]|echo|net +user?|https? "
-    r"|lftp|schtasks|smbclient|7z|htpasswd|freerdp|nmcli"
-    r"|wpa_passphrase|secret set"
-    r"|oracle:|sqlplus|sqlldr|expdp|impdp|rman|" + "|".join(PROGRAMS)
-)

@@ -23,8 +23,13 @@ _STATUS = frozenset(
     args see your the a an is was please must should may bearer basic digest oauth oauth2 mtls jwt saml ldap
     kerberos session anonymous public private internal external later lax strict accept decline sms email app
     call landline mobile work home cell fax other new old short long strong weak medium bad good include omit
-    same-origin secure httponly samesite
-    read write read-only write-only readonly read-write read-all write-all""".split()
+    same-origin secure httponly samesite inherit inherited
+    read write read-only write-only readonly read-write read-all write-all
+    unchanged unmodified untouched rename renamed skip skipped ignore ignored clear cleared drop dropped keep
+    kept reuse reused cached copied moved merged replaced regenerate regenerated reissued issued granted
+    supplied entered typed exposed leaked compromised protected encrypted hashed salted obscured
+    eof eol ident identifier literal operator keyword comment newline whitespace punctuation
+    header query path body form""".split()
 )
 _RELEASE = (
     r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}"
@@ -37,6 +42,11 @@ _NO_RELEASES = frozenset(("token", "cookie", "secret", "credential", "passport",
 _PERMISSIONS = frozenset(
     "read write none admin get list watch create update patch delete read-only write-only read-write".split()
 )
+#: How LDAP and Spring say in which way a password is written down, before it.
+SCHEMES = (
+    r"s?sha(?:-?(?:1|256|384|512))?|s?md5|md4|crypt|pbkdf2(?:-?[a-z0-9]{1,12})?|argon2|bcrypt|scrypt"
+    "|noop|cipher|cleartext"
+)
 _REFERENCE = re.compile(
     # (a default that is written into it is told)
     r"\$\{(?![^}]{0,100}:?-[^}$]{0,100}[0-9])[^}]*\}?|\$\([^)]*\)?|\{\{.*"
@@ -44,12 +54,20 @@ _REFERENCE = re.compile(
     # where vaults and clouds keep it
     r"|(?:op|vault|ssm|secretsmanager|keyring|keychain|kv|azurekv|gcpsm|gcp-sm|bws|doppler|infisical|sops)"
     r"(?:\+[a-z]{2,12})?://[\w./@%?=&:# -]*"
-    r"|arn:aws[a-z-]{0,12}:(?:secretsmanager|ssm|kms):[\w:/.@+=-]*|projects/[\w-]+/secrets/[\w/-]+"
+    r"|arn:aws[a-z-]{0,12}:[a-z0-9-]{1,40}:[\w:/.@+=*-]*|projects/[\w-]+/secrets/[\w/-]+"
     # which versions of what is called so
     rf"|(?:[~^<>] ?(?=v?[0-9]{{1,8}}\.|[0-9]{{1,3}}$)|[~<>=!^]= ?|=== ?){_RELEASE}"
     rf"(?:(?:,| ?\|\| ?| | - )(?:[~^<>]|[~<>=!]=)? ?{_RELEASE}){{0,4}}"
-    r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*|f?[\"']?\{.*",
+    r"|(?:os|process|env|ENV|System|settings|config|secrets|vault)\b\s*[.\[({:].*"
+    rf"|f?[\"']?\{{(?!(?i:{SCHEMES})\}}).*",
     re.S,
+)
+#: What stands in documentation where a reader's own is to stand: `YOUR_API_KEY_HERE`, `sk-...`.
+_PLACEHOLDER = re.compile(
+    r"(?i:your|my|insert|enter|paste|replace|put|add)(?:[-_ ]?(?i:your|own|my|the|an?|with|in|real|actual|new"
+    r"|api|app|auth|access|secret|private|public|client|bot|user|db|database|service|account|bearer|key|keys"
+    r"|token|tokens|password|passwd|id|value|credentials?|name|username|here|this)){2,8}"
+    r"|[A-Za-z0-9_-]{0,12}(?:\.{3,}|…)"
 )
 _MASK = re.compile(
     r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
@@ -58,7 +76,10 @@ _MASK = re.compile(
     r"|(?:REDACTED|redacted|Filtered|FILTERED|MASKED|masked|hidden)|\[[A-Za-z][A-Za-z_ -]{2,24}\]"
     r"|<(?:redacted|REDACTED|masked|hidden|secret)>|<MASK>|-+"
 )
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+#: What parts an object from its member, and names of members; the rest of a type with types in it.
+_MEMBER = re.compile(r"[?!&]?\.|::")
+_NAME = re.compile(rf"[A-Za-z_]\w*(?:(?:{_MEMBER.pattern})[A-Za-z_]\w*)*")
+_TYPE = re.compile(r"<&?(?:'\w+ )?(?:[A-Z]\w*|str|string|int|number|any|bool|boolean|u8|dyn|unknown)\b")
 _OWNERS = frozenset(
     "self cls this os sys config conf cfg settings env environ process args kwargs request req response"
     " user ctx context obj options opts params data client secrets st app form session credentials creds auth"
@@ -71,13 +92,26 @@ _DECIMAL = re.compile(r"[-+]?\d*[.,]\d+(?:[eE][-+]?\d+)?")
 _SCHEME = re.compile(
     r"(?:bearer|basic|digest|token|api-?key|negotiate|ntlm|hawk|oauth)(?:\s+(?P<rest>.*))?\s*", re.I | re.S
 )
+_CLEARED = re.compile(
+    r"[\w.%-]{1,80}=(?:\"\"|deleted)?"
+    r"(?:;[ ]?(?:(?:expires|max-age|path|domain|samesite)=[^;]{0,80}|secure|httponly|partitioned)){1,8};?",
+    re.I,
+)
 _OBJECT = "[object Object]"
 _LONGEST_REFERENCE = 256
+#: A file in which the secret is, or an element of a page that is called so.
+_POINTER = re.compile(
+    r"(?:\.{1,2}/|~/|/(?:run|etc|var|home|opt|usr|mnt|tmp|root|srv|app|bin)/)[\w./@-]{1,250}"
+    r"|[#.][A-Za-z]{1,40}(?:[-_][A-Za-z]{1,40}){1,6}"
+)
 _DIRECTORY = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\|~?/|~$|\.{1,2}(?:[\\/]|$))[\w .@+()~\\/-]*")
 #: The words that open a wallet: twelve of them and more.
 _NEXT_WORD = re.compile(r"[ \t]+[`\"'(]?([^\W\d_]+)")
 _NUMBER_AND_WORD = re.compile(r"[ \t]+(?:\d{1,4}[ \t]+)?[`\"'(]?([^\W\d_]+)")
 _PHRASE = re.compile(r"[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23}")
+#: Scripts without blanks between words. Nobody has a password of such letters alone, and a sentence is
+#: written right behind a name.
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WORDY = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.!?]?")
 
 
@@ -88,7 +122,15 @@ def is_mask(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Tell whether the value only says where the secret comes from: a variable, a template, a placeholder."""
-    return len(value) <= _LONGEST_REFERENCE and _REFERENCE.fullmatch(value) is not None
+    return len(value) <= _LONGEST_REFERENCE and (
+        _REFERENCE.fullmatch(value) is not None or _PLACEHOLDER.fullmatch(value) is not None
+    )
+
+
+def is_pointer(value: str) -> bool:
+    """Tell whether a value in text only says where the secret is: a file's path, or what selects an element
+    of a page."""
+    return value[:1] in "./~#" and len(value) <= _LONGEST_REFERENCE and _POINTER.fullmatch(value) is not None
 
 
 def is_release(value: str, rule: str) -> bool:
@@ -113,6 +155,11 @@ def is_scheme(value: str) -> bool:
     return not rest or rest == _OBJECT or rest.lower() in _STATUS or is_mask(rest) or is_reference(rest)
 
 
+def is_cleared(value: str) -> bool:
+    """Tell whether a line that sets a cookie takes it away: its value is empty."""
+    return len(value) <= _LONGEST_REFERENCE and _CLEARED.fullmatch(value) is not None
+
+
 def is_small(value: str) -> bool:
     """Tell whether a value is a number that is so small that it counts something."""
     return value.isascii() and value.isdigit() and value[0] != "0" and int(value[:9]) < SMALL
@@ -134,16 +181,21 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
     """
     if is_mask(value) or is_reference(value):
         return False
+    if value[-1:] == "-" and rest[:1] == ">":
+        return False  # a member of an object of PHP or C (`$this->token`)
     bare = value.rstrip(".!?,:;")
-    if not bare or bare.lower() in _STATUS:
+    if not bare or bare.lower() in _STATUS or _UNSPACED.fullmatch(bare):
         return False
     if _NAME.fullmatch(value):
-        if rest[:1] in ("(", "["):
+        if rest[:1] in ("(", "[", "?") or (value[0].isupper() and _TYPE.match(rest)):
             return False
-        head, _, tail = value.rpartition(".")
+        *heads, tail = _MEMBER.split(value)
+        head = "".join(heads)
         if (head or tail.islower() or tail.isupper()) and not _DIGIT.search(tail) and sensitive(tail):
             return False
-        owner = value.partition(".")[0]
+        if heads and heads[-1][0].isupper() and tail.isupper():
+            return False  # a member of an enumeration
+        owner = (heads or [tail])[0]
         if head and (owner in _OWNERS or (not _DIGIT.search(value) and sensitive(owner))):
             return False
     if strict and _WORDY.fullmatch(value):

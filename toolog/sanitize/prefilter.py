@@ -23,8 +23,6 @@ from toolog.sanitize.patterns import (
     HIDDEN,
     JOINT,
     NAMED_FIXED,
-    PROGRAM_LINES,
-    PROGRAM_NAMES,
     ROWS,
     VALUES,
     beginning,
@@ -44,6 +42,7 @@ from toolog.sanitize.patterns import (
     short_keys,
     word_of,
 )
+from toolog.sanitize.programs import PROGRAM_LINES, PROGRAM_NAMES
 from toolog.sanitize.words import SUFFIXES
 
 #: A number behind a word and a blank, of as many characters as any that is found right behind its name.
@@ -79,7 +78,11 @@ class Prefilter:
         pairs: Mapping[tuple[str, str], str] = vocab.PAIRS,
         shaped: Iterable[str] = vocab.SHAPED,
     ) -> None:
-        named = [*names_in_bytes(strong, pairs, list(shaped)), flag_words(strong, pairs), *NAMED_FIXED]
+        named = [
+            *names_in_bytes(strong, pairs, list(shaped)),
+            flag_words(strong, pairs, shaped),
+            *NAMED_FIXED,
+        ]
         numbers = numbered(strong, pairs, shaped)
         begin, whole = describing(loose([*strong, *shaped], pairs))
         families = {"named": [*named, numbers], **VALUES, "hidden": HIDDEN}

@@ -25,6 +25,8 @@ Runs = Sequence[tuple[int, int]]
 
 
 _MEMORY = 32 << 20
+#: How hashes of passwords begin, among the keys of vendors.
+_HASHES = ("$", "pbkdf2", "scrypt:", "grub.")
 _LEAST_CAPITALS, _LEAST_DIFFERENT = 16, 8
 _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 
@@ -110,10 +112,8 @@ _SSN = re.compile(r"([0-9](?<![0-9A-Za-z_].)[0-9]{2})([- ])([0-9]{2})\2([0-9]{4}
 _SSN_TOLD = re.compile(r"social[ _-]?security|\bssn\b", re.I)
 _SSN_NEAR = 120
 _IBAN = re.compile(
-    "(?:"
-    + "|".join(rf"{code[0]}(?<![0-9A-Za-z_].){code[1]}" for code in checks.IBAN_COUNTRIES)
-    + r")[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
-    r"(?![0-9A-Za-z_])"
+    rf"[A-Z](?<![0-9A-Za-z_].)[A-Z](?=[0-9]{{2}})(?<={'|'.join(checks.IBAN_COUNTRIES)})"
+    r"[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![0-9A-Za-z_])"
 )
 
 
@@ -237,7 +237,7 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
         end = start + len(key)
         after = text[end : end + 1]
         if _random(key[4:]) and not (after.isascii() and (after.isalnum() or after == "_")):
-            yield start, end, "vendor_key"
+            yield start, end, "password" if key.startswith(_HASHES) else "vendor_key"
 
 
 def find_web_hooks(text: str) -> Iterator[Span]:

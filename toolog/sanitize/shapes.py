@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolog.sanitize.commands import PROGRAMS, is_port
-from toolog.sanitize.patterns import COLUMN_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
+from toolog.sanitize.patterns import COLUMN_KEYS, FIELD_KEYS, FILLED_KEYS, NAME_KEYS, ROW_KEYS, VALUE_KEYS
+from toolog.sanitize.plausible import is_scheme
 from toolog.sanitize.policy import Policy
+from toolog.sanitize.typed import is_filled, judge_field
+from toolog.sanitize.validation import judge_place
 from toolog.sanitize.words import Verdict, split
 
 #: A dict without any of these keys describes no item or table.
-DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS, "kty"))
+DESCRIBERS = frozenset((*NAME_KEYS, *COLUMN_KEYS, *FIELD_KEYS, "kty", "loc"))
 #: The private members of a JSON Web Key (RFC 7518); `k` is all of a symmetric one.
 _PRIVATE_MEMBERS = ("d", "p", "q", "dp", "dq", "qi", "oth")
 _MEASURES = frozenset(
@@ -34,6 +37,7 @@ _ABOUT = frozenset(
     version verified valid enabled length ttl algorithm issuer label description arn name
     format ref pattern""".split()
 )
+_PLACES = frozenset(("header", "query", "cookie", "path", "body"))
 _ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))
 _NEUTRAL = frozenset(
     """user username login host hostname port region client project tenant role account database db url uri
@@ -47,11 +51,19 @@ _FAULTS = frozenset(
     " helptexts hints labels placeholders descriptions".split()
 )
 _MESSAGE = re.compile(r"[^\W\d_]+(?:[ ,;:'’\"()/-]{1,3}[^\W\d_]+){2,60}[.!?。]?|[^\W\d_]+ [^\W\d_]+[.!?。]")
+#: What is told of a piece of text and of no credential.
+WORD_FIELDS = frozenset(
+    "logprob logprobs top_logprobs prob probability count counts freq frequency lemma pos token_id tokenId"
+    " idf tf tfidf offset offsets".split()
+)
+_LONGEST_WORD = 24
 #: What may be told of each item of a list or column: a verdict, or nothing.
 Marks = list[Verdict | None]
 #: (what else stands beside a title is the text below it)
 _TOLD_BY_TITLES = ("value", "Value")
 _CHOICE = re.compile(r"[a-z]{2,20}(?:[A-Z_-][a-z]{1,20}){1,4}")
+#: The name of a header as it is written on the wire.
+_HEADER = re.compile(r"(?:[A-Z][a-z0-9]{0,20}-){1,4}[A-Z][A-Za-z0-9]{1,20}|Authorization|Cookie")
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -76,13 +88,26 @@ def verdict_below(
     """Answer the verdict on a value of a dict: by its own name, else by the name of the dict it stands in."""
     own = policy.words.judge(name) if name else None
     if own is not None:
-        return None if name == "token" and "logprob" in siblings else own
+        return None if name == "token" and is_word(siblings) else own
     if outer is None or outer[1] == "credential" or name is None:
         return outer if outer and outer[1] != "credential" else None
     words = split(name)
+    if name == "in" and str(siblings[name]) in _PLACES:
+        return None  # (OpenAPI: where a key is to be put)
     if words[-2:] == ["expires", "in"] or (words and words[-1] in _ABOUT):
         return None
     return None if words and words[-1] in _NEUTRAL and outer[0] not in _ALL_SECRET else outer
+
+
+def is_word(item: Mapping[Any, Any]) -> bool:
+    """Tell whether the token of an item is a piece of text, as language models and their like count them."""
+    token = item.get("token")
+    return (
+        isinstance(token, str)
+        and not WORD_FIELDS.isdisjoint(item)
+        and len(token) <= _LONGEST_WORD
+        and not (any(map(str.isdigit, token)) and any(map(str.isalpha, token)))
+    )
 
 
 def named_item(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
@@ -119,6 +144,32 @@ def web_key(value: Mapping[Any, Any]) -> dict[Any, Verdict] | None:
     return {name: Verdict(("private_key", "")) for name in members if name in value} or None
 
 
+def faulty_input(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
+    """Answer the verdict on what a validator says it was given for a field (`{"loc": ["password"], "input":
+    "x1"}`), or None."""
+    place = value.get("loc")
+    if not isinstance(place, list | tuple) or not isinstance(value.get("input"), str | int | float):
+        return None
+    judge = policy.words.judge
+    verdict = judge_place(place, lambda name: None if is_safe_key(name, policy) else judge(name))
+    return {"input": verdict} if verdict else None
+
+
+def filled_field(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Verdict] | None:
+    """Answer the verdicts on what is filled into a sensitive field of a page, or None.
+
+    Steps of browsers' drivers tell it so: `{"element": "Password", "text": "x1"}`.
+    """
+    for field_key in FIELD_KEYS:
+        field = value.get(field_key)
+        if isinstance(field, str) and not is_safe_key(field, policy):
+            verdict = judge_field(field, policy.words.judge)
+            if verdict is not None:
+                filled = [key for key in FILLED_KEYS if isinstance(value.get(key), str)]
+                return {key: verdict for key in filled if is_filled(value[key], verdict)} or None
+    return None
+
+
 def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
     """Answer the marks of a table's columns for each key that holds its rows."""
     for column_key in COLUMN_KEYS:
@@ -144,7 +195,8 @@ def are_pairs(items: list[Any]) -> bool:
 def mark_items(value: Any, items: list[Any], verdict: Verdict | None, policy: Policy) -> Marks:
     """Answer the verdict on each item of a list: inherited, `(user, password)`, or behind a flag."""
     if verdict is not None and verdict[1] == "credential" and isinstance(value, list | tuple):
-        return [None, Verdict(("password", ""))] if len(items) == 2 else [None] * len(items)
+        known = len(items) == 2 and not all(isinstance(item, str) and is_scheme(item) for item in items)
+        return [None, Verdict(("password", ""))] if known else [None] * len(items)
     marks: Marks = [verdict] * len(items)
     if verdict is None and isinstance(value, list | tuple):
         for at, item in enumerate(items[:-1]):
@@ -162,7 +214,22 @@ def mark_items(value: Any, items: list[Any], verdict: Verdict | None, policy: Po
                     marks[at + 1] = policy.words.judge(item.lstrip("-"))
         for at in _secret_arguments(items):
             marks[at] = Verdict(("password", ""))
+        for at in _header_values(items):
+            marks[at] = policy.words.judge(items[at - 1])
     return marks
+
+
+def _header_values(items: list[Any]) -> list[int]:
+    """Answer where values stand behind their names in a flat list of headers, as servers keep them raw."""
+    return [
+        at + 1
+        for at, item in enumerate(items[:-1])
+        if isinstance(item, str)
+        and isinstance(items[at + 1], str)
+        and _HEADER.fullmatch(item)
+        and not _HEADER.fullmatch(items[at + 1])
+        and any(map(str.isdigit, items[at + 1]))
+    ]
 
 
 def _secret_arguments(items: list[Any]) -> list[int]:

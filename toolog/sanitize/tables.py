@@ -24,7 +24,9 @@ _WALLS = "\u2502\u2503"
 _WORD = r"[^\W\d][\w.$-]{0,60}"
 NAME = re.compile(rf"[\"'`*]{{0,4}}({_WORD}(?: [\w.$-]{{1,30}}){{0,3}})[\"'`*]{{0,4}}")
 """A name in a cell, in quotes or emphasis."""
-_FIELD = re.compile(rf"[\"']?({_WORD}(?: [^\W\d][\w.$-]{{0,29}}){{0,3}})[\"']?")
+_FIELD = re.compile(
+    rf"[\"']?(/?(?:[\w.$-]{{1,30}}[:/]){{0,4}}{_WORD}(?: [^\W\d][\w.$-]{{0,29}}){{0,3}})[\"']?"
+)
 #: A cell with something in it, which may be the value beside a name.
 _BESIDE = re.compile(r"[|\u2502\u2503][ \t\"'`*]*+[^\s|\u2502\u2503]")
 _BOXED = f"|{_WALLS}"
@@ -324,6 +326,6 @@ def _shows(value: str, mark: Verdict) -> bool:
         return False
     if mark[1] and not fits_shape(value, mark[1]):
         return False
-    if says_nothing(value) or value.lower() == "nan":
-        return False
+    if says_nothing(value) or value.lower() == "nan" or (mark[0] == "token" and value.isalpha()):
+        return False  # (tokens are words, too, and those of credentials have digits)
     return any(char.isalnum() for char in value) and not _PROSE.fullmatch(value)

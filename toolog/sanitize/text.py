@@ -14,8 +14,10 @@ from functools import cached_property
 from itertools import islice
 
 from toolog.sanitize.assigned import Values
+from toolog.sanitize.calls import find_argument, find_logins
 from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
 from toolog.sanitize.commands import SETS, find_program_passwords
+from toolog.sanitize.encoded import find_encoded_json
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
 from toolog.sanitize.markup import find_grids, find_inserts, find_labels, find_tags
@@ -32,7 +34,9 @@ from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
+from toolog.sanitize.typed import find_typed
 from toolog.sanitize.urls import find_encoded_pairs, find_encoded_users, find_parameters, find_url_users
+from toolog.sanitize.validation import find_validated
 from toolog.sanitize.words import KeyWords, Verdict, split
 
 _BEFORE_MARKUP = ("<", ":")
@@ -45,14 +49,26 @@ _LONGEST_LABEL = 160
 #: Two words before the last one of a label, of which the second says nothing: `clé d'`, `driver's `.
 _BETWEEN = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t'’]([^\W\d_]{{1,5}})[ \t'’]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
+#: Behind a flag that is an item of a list: the next item, which tells something more than a name.
+_NEXT_ITEM = re.compile(
+    r"(?:\\{0,8}[\"'],\s{0,40}(?P<quote>\\{0,8}[\"'])|[ \t]*(?:\r?\n|\\{1,8}n)[ \t]{0,40}-[ \t]{1,4}[\"']?)"
+    r"(?=[^\s-])(?=(?P<told>\w{0,100}(?:[0-9]|[^\w\s\"'\\,])))?"
+)
+#: Before the quote of a tuple's or a call's first item.
+_OPENED = re.compile(r"\([ ]{0,4}$")
 _TUPLE = re.compile(r"[\"'], {0,2}b?(?P<quote>[\"'])(?P<value>[^\"'\\\n]{1,4096}+)(?P=quote)[ ]{0,2}[),]")
 #: A part of a form: its headers, an empty line, the value.
 _PART = re.compile(
     r"[\"'](?P<nl>\r?\n|(?:\\{1,8}r)?\\{1,8}n)(?:[A-Za-z-]{2,40}:[^\r\n\\]{0,200}(?P=nl)){0,4}(?P=nl)"
     r"(?P<value>[^\r\n\\]{1,4096}+)"
 )
+_ATTRIBUTES = re.compile(r"[ \t\r\n]+(?:[A-Za-z_:.-]+ *=|$)")
 _MARKUP = re.compile(
-    r"(?:\s[^<>]{0,200}+)?>(?:<!\[CDATA\[(?P<data>(?:[^\]]|\](?!\]>)){1,4096}+)\]\]>|(?P<value>[^<>]++))</"
+    r"(?P<more>\s[^<>]{0,200}+)?>(?:\s{0,80}<[Vv]alue>)?(?:<!\[CDATA\[(?P<data>(?:[^\]]|\](?!\]>)){1,4096}+)\]\]>|(?P<value>[^<>]++))</"
+)
+#: A password of Oracle in double quotes.
+_IDENTIFIED_QUOTED = re.compile(
+    r"[ \t]{1,4}(?i:by)[ \t]{1,4}\\{0,8}\"(?P<value>[^\"\r\n\\]{2,128}+)\\{0,8}\""
 )
 _QUOTED_NEXT = re.compile(
     r"[ \t]{1,4}(?:(?:BY|by)[ \t]{1,4}|(?:FOR|for)[ \t]{1,4}\S{1,128}+[ \t]{0,4}=[ \t]{0,4})?"
@@ -78,9 +94,19 @@ _SOURCES = frozenset(
     """py pyi js mjs cjs ts jsx tsx go rs java kt rb php c h cc cpp hpp cs swift scala sh sql html css vue tf
     md txt yml yaml json toml xml ex exs lua pl ps1""".split()
 )
+#: What has passed a test, behind a word that says so.
+_TESTED = re.compile(
+    r":[ \t]{1,4}(?:[Tt]est\w*+(?:/\S*+)?"
+    r"|[\w/.-]{1,100}\.(?:sh|py|pl|js|ts|go|c|cc|cpp|t|rb|rs)|[\w.]{1,60}::\S{1,100}+)"
+    r"(?=[\s(]|$)"
+)
 _RESOURCE = re.compile(r"(?<![\w-])(?:arn|crn|urn):[\w./:-]*$")
 _LINE_OF = re.compile(r":[0-9]{1,6}(?=[:\s,)]|-[0-9]|$)")
-_SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}$")
+_SETS = re.compile(rf"(?<![\w-]){SETS}[ \t]{{1,4}}[\"']?(?:[\w.-]{{1,40}}[:/]){{0,3}}$")
+_SET_VALUE = re.compile(r"[\"']?" + _FLAG_VALUE.pattern)
+#: Signs of what was closed behind a name.
+_ENDS = frozenset("\"'`,;)")
+_BEFORE_SET = frozenset(" \t\"':/")
 #: What stands before the word of a parser's message: `unexpected token 'x1'` shows no token of anybody.
 _PARSING = re.compile(
     r"(?:unexpected|illegal|invalid|unknown|expected|bad|near|this|first|next|last|stop|special)[ \t]$", re.I
@@ -144,10 +170,19 @@ class NamedText:
         yield from find_items(text, judge)
         yield from find_program_passwords(text)
         yield find_web_keys(text)
+        yield find_validated(text, judge)
+        yield find_logins(text, judge)
+        yield find_typed(text, judge)
+        yield find_encoded_json(text, self._tells)
         yield find_noted(text)
         if not text.isascii():
             yield find_spoken(text, judge)
             yield find_noted_passwords(text)
+
+    def _tells(self, text: str) -> bool:
+        """Tell whether a text tells a secret behind its name."""
+        names = self._candidates.names(text, one_byte(text))
+        return next(self._assigned(text, names, {}), None) is not None
 
     def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one.
@@ -173,6 +208,8 @@ class NamedText:
                 known = lower in labels and (text[start - 1 : start] in _BLANKS or lower == "identified")
                 if not known and not (lower[-1] == "." and self._number_name(text, start, name)):
                     continue
+            elif name == "PASS" and _TESTED.match(text, end):
+                continue  # (that a test has passed)
             elif "." in name and name.rpartition(".")[2] in _SOURCES and _LINE_OF.match(text, end):
                 continue  # (where something was found)
             elif text[start - 1 : start] == ":" and _RESOURCE.search(text, max(0, start - 160), start):
@@ -192,6 +229,10 @@ class NamedText:
             return None  # the name of a mask
         if _SELECTED.match(text, end) and _SELECTS.search(text, max(0, start - 2), start):
             return None  # an attribute in a style sheet: `input[type="password"]:focus`
+        behind, before = text[end : end + 1], text[start - 1 : start]
+        if behind == ">":  # (no sign begins so)
+            known = before in _BEFORE_MARKUP and verdict is not None
+            return self._markup(text, start, end, verdict) if known and verdict else None
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
@@ -199,11 +240,22 @@ class NamedText:
             if verdict is not None and verdict[0] == "token" and _parsed(text, start, assigned.end()):
                 return None
             return values.behind(start, assigned, verdict) if verdict else None
-        before = text[start - 1 : start]
+        if verdict is None and behind in _ENDS:
+            return None  # (what comes now asks for a blank behind the name, or for a sensitive one)
+        if before == "<":
+            return self._markup(text, start, end, verdict) if verdict else None
+        if behind in ("(", " ") and before != "-" and verdict is not None:
+            argument = find_argument(text, start, end, verdict, self._judge)
+            if argument is not None or behind == "(":
+                return argument
         if before in ("'", '"') and text.endswith("name=", 0, start - 1) and verdict is not None:
             part = _PART.match(text, end)
             return (part.start("value"), part.end("value"), verdict[0]) if part else None
-        if before in ("'", '"') and text[start - 2 : start - 1] == "(" and verdict is not None:
+        if (
+            before in ("'", '"')
+            and verdict is not None
+            and _OPENED.search(text, max(0, start - 8), start - 1)
+        ):
             return self._in_tuple(text, end, verdict)
         if verdict is not None and not verdict[1] and verdict[0] in _SQL_RULES:
             told = _TOLD_OF.match(text, end)
@@ -211,15 +263,17 @@ class NamedText:
                 return told.start("value"), told.end("value"), verdict[0]
         if before == "-" and verdict is not None:
             flag = _FLAG_VALUE.match(text, end)
+            if flag is None and (flag := _NEXT_ITEM.match(text, end)) is not None and not flag["told"]:
+                return None
             return values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
         if NUMBER_AHEAD.match(text, end) and (numbered := self._number_name(text, start, text[start:end])):
             return number_behind(text, end, numbered)
-        if before in (" ", "\t") and verdict is not None and _SETS.search(text, max(0, start - 80), start):
-            flag = _FLAG_VALUE.match(text, end)
+        if before in _BEFORE_SET and verdict is not None and _SETS.search(text, max(0, start - 80), start):
+            flag = _SET_VALUE.match(text, end)
             found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
             return None if found is None or text[found[0] : found[1]].isalpha() else found
         if before in _BEFORE_MARKUP and verdict is not None:
-            return self._markup(text, end, verdict)
+            return self._markup(text, start, end, verdict)
         return self._quoted_next(text, start, end, verdict)
 
     def _number_name(self, text: str, start: int, name: str) -> Verdict | None:
@@ -268,10 +322,16 @@ class NamedText:
         return match.start("value"), match.end("value"), verdict[0]
 
     @staticmethod
-    def _markup(text: str, end: int, verdict: Verdict) -> Span | None:
+    def _markup(text: str, start: int, end: int, verdict: Verdict) -> Span | None:
         match = _MARKUP.match(text, end)
         if match is None:
             return None
+        if (
+            match["more"]
+            and not _ATTRIBUTES.match(match["more"])
+            and not text.startswith(text[start:end], match.end())
+        ):
+            return None  # no element, as far as it can be seen
         part = "value" if match.group("data") is None else "data"
         value = match.group(part)
         if is_mask(value) or is_reference(value) or value.isspace():
@@ -286,7 +346,9 @@ class NamedText:
         match = _QUOTED_NEXT.match(text, end)
         if match is None:
             if text[start:end].lower() == "identified":
-                bare = _IDENTIFIED_BY.match(text, end)
+                bare = _IDENTIFIED_BY.match(text, end) or _IDENTIFIED_QUOTED.match(text, end)
+                if bare is not None and (is_mask(bare["value"]) or is_reference(bare["value"])):
+                    return None
                 return (*bare.span("value"), "password") if bare else None
             match = _TOLD_IN_QUOTES.match(text, end)
             if match is None or verdict is None or verdict[0] not in _TOLD_RULES:

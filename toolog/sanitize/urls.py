@@ -136,6 +136,8 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
         start, end = found.span()
         if end - start == _LONGEST:
             end = _QUERY_REST.match(text, end).end()  # type: ignore[union-attr]
+        if verdict[0] == "cookie" and text[match.start()] == ";":
+            end = min(end, *(at for sign in "?#" if (at := text.find(sign, start, end)) >= 0), end)
         while end > start and text[end - 1] in ".,)]}":
             end -= 1
         if end > start:

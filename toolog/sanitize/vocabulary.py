@@ -94,6 +94,8 @@ for _rule, _firsts, _seconds in (
     ("private_key", "private ssh rsa pgp gpg ecdsa ed25519 tls ssl pem client", "key keys"),
     ("seed_phrase", "seed recovery mnemonic backup wallet secret", "phrase words mnemonic"),
     ("api_key", "secret", "access"),
+    ("api_key", "validation decryption nonce", "key"),
+    ("secret", "auth nonce secure secret app session cookie jwt security password", "salt"),
     ("token", "access refresh auth oauth id session bearer api device push login reset security invite",
     "tokens"),
     ("phone", "mobile cell contact whatsapp fax telephone tel", "number numbers no num phone"),
@@ -202,7 +204,7 @@ TAILS = frozenset(
     attempts retries allowed needed confirmed policyid authorities logprobs logprob prob probs stats metrics
     metric ids mask bytes offset position positions pos start end stop index indices verification area
     extension calls call lines line center book tree bank banks booth camera screen stand charger accessories
-    accessory cover""".split()
+    accessory cover group groups helper helpers""".split()
 )
 #: Last two words that take it back where the last word alone would not.
 TAIL_PAIRS = frozenset(

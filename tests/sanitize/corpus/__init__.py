@@ -8,25 +8,35 @@ scored once as it was, and only then were whole kinds mended. A case has `id`, `
 from typing import Any
 
 from . import (
+    eighteenth,
     eighth,
     eleventh,
+    fifteenth,
     fifth,
     first,
+    fourteenth,
     fourth,
     making,
+    nineteenth,
     ninth,
     second,
+    seventeenth,
     seventh,
+    sixteenth,
     sixth,
     tenth,
     third,
+    thirteenth,
     twelfth,
 )
 
 __all__ = ["cases", "making", "negatives", "positives"]
 
 
-_SETS = (first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth)
+_SETS = (
+    *(first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth, eleventh, twelfth),
+    *(thirteenth, fourteenth, fifteenth, sixteenth, seventeenth, eighteenth, nineteenth),
+)
 
 
 def cases() -> list[dict[str, Any]]:

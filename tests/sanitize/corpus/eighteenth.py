@@ -1,0 +1,130 @@
+# ruff: noqa: E501
+# fmt: off
+"""The eighteenth set of labelled cases: neighbours of the kinds of the sets before, written apart from the rules."""
+
+import base64
+from typing import Any
+
+from .making import clean, hiding, numbered
+
+Z = 'Vk7-forged'
+
+
+def cases() -> list[dict[str, Any]]:
+    """Return the cases, secrets and look-alikes."""
+    return numbered("s", [*_secrets(), *_clean()])
+
+
+def _secrets() -> list[dict[str, Any]]:
+    return [
+        hiding('setter var first', {'t': "vault.set_secret(name, 'Vk7-forged')"}, Z),
+        hiding('with builder', {'t': 'new ClientBuilder().withApiKey("Vk7-forged").withTimeout(30)'}, Z),
+        hiding('objc setter', {'t': '[client setApiKey:@"Vk7-forged"];'}, Z),
+        hiding('swift label', {'t': 'Client(host: h, accessToken: "Vk7-forged")'}, Z),
+        hiding('ruby setter', {'t': "config.secret_key = 'Vk7-forged'"}, Z),
+        hiding('PHP setter', {'t': "$mail->Password = 'Vk7-forged';"}, Z),
+        hiding('Java DriverManager', {'t': 'DriverManager.getConnection("jdbc:h2:mem", "sa", "Vk7-forged")'}, Z),
+        hiding('node pg', {'t': "new Pool({user: 'ann', password: 'Vk7-forged'})"}, Z),
+        hiding('aws sdk v2', {'t': 'AwsBasicCredentials.create("AKinv", "Vk7-forged")'}, Z),
+        hiding('boto3', {'t': "boto3.client('s3', aws_access_key_id='x1', aws_secret_access_key='Vk7-forged')"}, Z),
+        hiding('azure key cred', {'t': 'AzureKeyCredential("Vk7-forged")'}, Z),
+        hiding('twilio client', {'t': "Client(account_sid, auth_token='Vk7-forged')"}, Z),
+        hiding('openai ctor', {'t': 'OpenAI(api_key="Vk7-forged", max_retries=2)'}, Z),
+        hiding('auth list axios', {'auth': {'username': 'ann', 'password': Z}}, Z),
+        hiding('auth tuple text double', {'t': 'requests.get(u, auth=("ann", "Vk7-forged"))'}, Z),
+        hiding('httpx basic', {'t': "httpx.BasicAuth('ann', password='Vk7-forged')"}, Z),
+        hiding('validator pydantic two', {'t': "2 validation errors for Cfg\nname\n  Input should be a valid string [type=string_type, input_value=5, input_type=int]\ndb.api_key\n  String should have at most 4 characters [type=string_too_long, input_value='Vk7-forged', input_type=str]\n    For further information visit https://x.example"}, Z),
+        hiding('validator loc nested list', {'errors': [{'type': 'string_pattern_mismatch', 'loc': ['users', 0, 'phone_number'], 'msg': 'x', 'input': '5550134x'}]}, '5550134x'),
+        hiding('spring field error', {'field': 'password', 'rejectedValue': Z, 'message': 'size must be between 12 and 64'}, Z),
+        hiding('spring text', {'t': "Field error in object 'form' on field 'password': rejected value [Vk7-forged]; codes [Size.form.password]"}, Z),
+        hiding('argv repr double', {'t': 'Popen(["psql", "--password", "Vk7-forged", "-h", "db"])'}, Z),
+        hiding('argv sshpass list', {'t': "['sshpass', '-p', 'Vk7-forged', 'ssh', 'h']"}, Z),
+        hiding('argv curl list text', {'t': "['curl', '-u', 'ann:Vk7-forged', 'https://x.example']"}, Z),
+        hiding('argv short list json redis', {'t': '["redis-cli","-a","Vk7-forged"]'}, Z),
+        hiding('yaml command list', {'t': 'command:\n  - app\n  - --client-secret\n  - "Vk7-forged"\n'}, Z),
+        hiding('b64 json in env', {'t': 'CONFIG_B64=' + base64.b64encode(b'{"db":{"password":"Vk7-forged"}}').decode()}, base64.b64encode(b'{"db":{"password":"Vk7-forged"}}').decode()[:30], expect={'t': 'CONFIG_B64=<MASK>'}),
+        hiding('b64 json as value', {'payload': base64.b64encode(b'{\n  "client_secret": "Vk7-forged"\n}').decode()}, base64.b64encode(b'{\n  "client_secret": "Vk7-forged"\n}').decode()[:30], expect={'payload': '<MASK>'}),
+        hiding('b64 list', {'data': base64.b64encode(b'[{"name":"a","api_key":"Vk7-forged"}]').decode()}, base64.b64encode(b'[{"name":"a","api_key":"Vk7-forged"}]').decode()[:30], expect={'data': '<MASK>'}),
+        hiding('typed textbox pin', {'element': 'PIN input', 'text': '4821'}, '4821'),
+        hiding('typed otp', {'t': 'page.get_by_label("Verification code").fill("482913")'}, '482913'),
+        hiding('typed card', {'t': 'await page.fill(\'input[name="cardnumber"]\', \'4000056655665556\')'}, '4000056655665556'),
+        hiding('typed xpath', {'t': 'driver.findElement(By.xpath("//input[@type=\'password\']")).sendKeys("Vk7-forged");'}, Z),
+        hiding('capybara', {'t': "fill_in 'Password', with: 'Vk7-forged'"}, Z),
+        hiding('testing library', {'t': "await user.type(screen.getByLabelText(/password/i), 'Vk7-forged')"}, Z),
+        hiding('step quoted', {'t': 'And I enter "Vk7-forged" into "Password"'}, Z),
+        hiding('step set', {'t': 'Set "API key" to "Vk7-forged"'}, Z),
+        hiding('field/value attribute', {'attribute_name': 'client_secret', 'new_value': Z}, Z),
+        hiding('locator text', {'locator': 'input#login-password', 'text': Z}, Z),
+        hiding('hash sha crypt in passwd file', {'t': 'root:$5$rounds=5000$aB3dE5gH$jK9mN1pQ2rS4tU6vW8xY0zA1bC3dE5fG7hI9jK1lM3nO:18000::::::'}, 'jK9mN1pQ2rS4tU6vW8xY0zA1bC3dE5fG7hI9jK1lM3nO', expect={'t': 'root:<MASK>:18000::::::'}),
+        hiding('spring noop', {'t': 'user.password={noop}Vk7-forged'}, Z),
+        hiding('spring bcrypt json', {'password': '{bcrypt}$2a$10$aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3dE5fG7hI9jK1lM3nO'}, 'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC3dE5fG7hI9jK1lM3nO', expect={'password': '<MASK>'}),
+        hiding('ldif ssha', {'t': 'dn: uid=ann\nuserPassword: {SSHA512}aB3dE5gH7jK9mN1pQ2rS4t==\n'}, 'aB3dE5gH7jK9mN1pQ2rS4t', expect={'t': 'dn: uid=ann\nuserPassword: {SSHA512}<MASK>\n'}),
+        hiding('rust some single', {'t': 'token: Some("Vk7-forged")'}, Z),
+        hiding('haskell just', {'t': 'Config {apiKey = Just "Vk7-forged", n = 1}'}, Z),
+        hiding('java optional', {'t': 'secret=Optional[Vk7-forged]'}, Z),
+        hiding('set-cookie real', {'t': 'Set-Cookie: sid=Vk7-forged; Max-Age=3600; Path=/'}, Z, expect={'t': 'Set-Cookie: <MASK>'}),
+        hiding('wifi qr order', {'t': 'WIFI:S:home;T:WPA;H:true;P:Vk7-forged;;'}, Z),
+        hiding('imap quoted', {'t': 'A1 LOGIN "ann" "Vk7-forged"'}, Z),
+        hiding('pop log json', {'t': 'C: USER ann\\r\\nS: +OK\\r\\nC: PASS Vk7-forged\\r\\n'}, Z),
+        hiding('nickserv two', {'t': '/msg NickServ IDENTIFY ann Vk7-forged'}, Z),
+        hiding('rabbit change', {'cmd': "rabbitmqctl change_password ann 'Vk7-forged'"}, Z),
+        hiding('acl multi', {'cmd': 'ACL SETUSER ann on ~cache:* +get >Vk7-forged'}, Z),
+        hiding('kv secret eq', {'cmd': 'az keyvault secret set --name=db --vault-name=v --value=Vk7-forged'}, Z),
+        hiding('ssm before type', {'cmd': 'aws ssm put-parameter --name x --value Vk7-forged --type SecureString'}, Z),
+        hiding('echo pipe gh', {'cmd': 'echo "Vk7-forged" | gh secret set API_KEY'}, Z),
+        hiding('rails nonce salt', {'PASSWORD_SALT': Z}, Z),
+        hiding('machine key cfg', {'t': 'validationKey="0A1B2C3D4E5F60718293"'}, '0A1B2C3D4E5F60718293'),
+        hiding('pulumi like', {'t': 'KEY             VALUE\naws:region      eu-west-1\napp:dbPassword  Vk7-forged\n'}, Z),
+        hiding('oracle identified quoted', {'sql': 'ALTER USER ann IDENTIFIED BY "Vk7-forged"'}, Z),
+        hiding('unattend auto logon', {'t': '<Password><Value>Vk7-forged</Value></Password>'}, Z),
+        hiding('waka in cfg', {'t': 'api_key = waka_' + '2714b685-5282-4921-8265-425eae716544'}, '2714b685-5282-4921-8265-425eae716544', expect={'t': 'api_key = <MASK>'}),
+        hiding('polish otp', {'t': 'Kod weryfikacyjny to 551203, ważny 5 minut'}, '551203'),
+    ]
+
+
+def _clean() -> list[dict[str, Any]]:
+    return [
+        clean('getter calls', {'t': 'vault.get_secret(\'prod-db2\'); env.getPassword("db1")'}),
+        clean('with builder var', {'t': 'builder.withApiKey(apiKey).withPassword(cfg.password)'}),
+        clean('set secret name only', {'t': 'client.setSecretName("db-secret-2")'}),
+        clean('credentials class', {'t': "credentials = service_account.Credentials.from_service_account_file('sa2.json')"}),
+        clean('default cred', {'t': 'DefaultAzureCredential(exclude_cli_credential=True)'}),
+        clean('basic auth vars', {'t': 'HTTPBasicAuth(settings.user, settings.password)'}),
+        clean('login two routes', {'t': "router.login('/login', '/home2')"}),
+        clean('authenticate words', {'t': "passport.authenticate('jwt', { session: false })"}),
+        clean('password rule call', {'t': "validate_password('min_length_8')"}),
+        clean('loc benign str', {'errors': [{'type': 'int_parsing', 'loc': ['query', 'max_tokens'], 'msg': 'x', 'input': '12a'}]}),
+        clean('loc label', {'loc': ['password_hint'], 'msg': 'x', 'input': 'pet name 2'}),
+        clean('rejected benign', {'field': 'quantity', 'rejectedValue': '12a', 'message': 'must be a number'}),
+        clean('argv flags only', {'t': "['app', '--password-file', '/run/p', '--token-ttl', '3600']"}),
+        clean('yaml args benign', {'t': 'args:\n- --max-tokens\n- "512"\n- --region\n- eu-west-1\n'}),
+        clean('b64 cursor', {'next': base64.b64encode(b'{"last_id":"01HZX3","dir":"next","n":50}').decode()}),
+        clean('b64 config no secret', {'c': base64.b64encode(b'{"password_required":true,"token_count":12}').decode()}),
+        clean('typed search', {'t': "await page.fill('#search', 'desk lamp 42')"}),
+        clean('typed username', {'t': "page.locator('#username').fill('ann42')"}),
+        clean('locator toggles', {'locator': '#show-password', 'text': 'Show'}),
+        clean('element label text', {'element': 'Password rules', 'text': 'At least 12 characters'}),
+        clean('step page', {'t': 'I am on "Reset password" with "dark theme 2"'}),
+        clean('type call benign', {'t': "cy.get('#qty').type('12{enter}')"}),
+        clean('enum values', {'t': 'token = TokenType.ACCESS_V2; secret = SecretKind.HMAC_256'}),
+        clean('optional member', {'t': 'val password = form?.password ?: return'}),
+        clean('rust option types', {'t': 'fn new(token: Option<String>, password: Secret<String>) -> Self'}),
+        clean('generic in ts', {'t': "const token: Ref<string> = ref(''); let password: Maybe<Password1>"}),
+        clean('cookies list', {'t': 'Cookies: necessary, preferences, statistics'}),
+        clean('mariadb prompt', {'cmd': 'mariadb -u root -p shop < dump.sql'}),
+        clean('pass tests', {'t': 'PASS: test_login2\nPASS: tests/auth/test_token.py\nFAIL: test_x'}),
+        clean('bats pass', {'t': 'PASS src/a.test.ts\n  PASS  lib/password.spec.js (4.2 s)'}),
+        clean('http login line', {'t': '2026-01-01 12:00:01 LOGIN user=ann ip=10.0.0.3 ok'}),
+        clean('wifi status', {'t': 'WIFI: S=-51 dBm; P=20 mW; channel 11'}),
+        clean('selector css text', {'t': "$('.password-error').text('2 errors')"}),
+        clean('path values', {'t': 'password_file=./secrets/db.txt token=/var/run/secrets/token'}),
+        clean('arn value', {'secret': 'arn:aws:iam::111122223333:role/reader2'}),
+        clean('salt food', {'t': 'Password salt? Add sea salt: 5 g, app session 3'}),
+        clean('validation key word', {'t': 'validation key: required field missing'}),
+        clean('dollar text', {'t': 'Plan A $5$/mo, plan B $15$/mo, $2b deal'}),
+        clean('set cookie cleared json', {'headers': {'Set-Cookie': 'sid=; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/; HttpOnly'}}),
+        clean('echo pipe benign', {'cmd': "echo hello2 | tee out.txt; printf '%s' a1 | wc -c"}),
+        clean('keygen', {'cmd': "ssh-keygen -t rsa -b 4096 -N '' -f key2"}),
+        clean('secrets cmds', {'cmd': 'gh secret list; kubectl get secret db2 -o name; docker secret ls'}),
+        clean('set env words', {'t': 'set -euo pipefail; env set; config set region eu-west-1'}),
+    ]
