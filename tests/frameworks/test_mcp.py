@@ -276,3 +276,36 @@ async def test_a_request_that_takes_too_long_is_a_timeout() -> None:
                 await client.call_tool("sleep", {"n": 1}, read_timeout_seconds=limit)
     (record,) = calls(records)
     assert (record["event"], record["status"]) == ("tool_call_failed", "timeout")
+
+
+async def test_a_far_servers_refusals_are_told_from_failures(tmp_path: Path) -> None:
+    """A client sees only text: what the SDK says of unknown tools and arguments that do not fit is known."""
+    with TestMcp().watched() as records:
+        async with asyncio.timeout(100), far_session(tmp_path, "stdio") as session:
+            await session.call_tool("multiply", {"a": 6})
+            await session.call_tool("divide", {"a": "six"})
+            await session.call_tool("divide", {"a": 6, "b": 0})
+    seen = [(record["event"], record["status"]) for record in calls(records)]
+    assert seen == [
+        ("tool_call_rejected", "unknown_tool"), ("tool_call_rejected", "validation_error"),
+        ("tool_call_failed", "execution_error"),
+    ]  # fmt: skip
+
+
+async def test_a_group_of_sessions_calls_a_tool_by_its_own_name(tmp_path: Path) -> None:
+    """The model knows the group's name for a tool; the session's call is the same one."""
+    from mcp.client.session_group import ClientSessionGroup
+    from mcp.client.stdio import StdioServerParameters
+
+    script = tmp_path / "server.py"
+    script.write_text(textwrap.dedent(SERVER))
+    command = [str(script), str(tmp_path / "records"), "stdio"]
+    environment = {"PYTHONPATH": str(ROOT), "TOOLOG_AUTOCONFIGURE": "0"}
+    parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    with TestMcp().watched() as records:
+        async with asyncio.timeout(100):
+            async with ClientSessionGroup(component_name_hook=lambda name, _: f"far_{name}") as group:
+                await group.connect_to_server(parameters)
+                await group.call_tool("far_divide", {"a": 6})
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"], record["status"]) == ("far_divide", {"a": 6}, "success")

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
-from toolog.instrumentation.kinds import find_static, module_of, object_vars
+from toolog.instrumentation.kinds import find_static, module_of, mro, object_vars
 
 _FRAMEWORK = frozenset({"run_manager", "callbacks"})
 """Parameters that LangChain fills in whatever their annotation."""
@@ -108,6 +108,7 @@ def _read_node(node: Any, given: Given) -> Request | None:
         arguments=call.get("args"),
         injected=frozenset() if tool is None else _injected(tool),
         known=tool is not None,
+        status="context_error",  # of what a middleware refuses before it gets to the tool
     )
 
 
@@ -115,6 +116,15 @@ def _judge(result: Any) -> str | None:
     """Return the text of a tool message that says it is an error."""
     if type(result).__name__ == "ToolMessage" and getattr(result, "status", None) == "error":
         return str(result.content)
+    return None
+
+
+def _meaning(error: BaseException) -> tuple[str, str] | None:
+    """Return what langgraph's own exceptions mean: a tool that asks a person stops here, and is called anew
+    when the answer is there."""
+    for base in mro(type(error)):
+        if base.__name__ == "GraphBubbleUp" and module_of(base) == "langgraph.errors":
+            return "tool_call_cancelled", "cancelled"
     return None
 
 
@@ -138,10 +148,10 @@ ADAPTER = Adapter(
     minimum="0.3",
     tested="1.8.3",
     entries=(
-        Entry(place=f"{_NODE}:ToolNode._run_one", read=_read_node, judge=_judge),
-        Entry(place=f"{_NODE}:ToolNode._arun_one", read=_read_node, judge=_judge),
-        Entry(place=f"{_BASE}:BaseTool.run", read=_read_run, judge=_judge),
-        Entry(place=f"{_BASE}:BaseTool.arun", read=_read_run, judge=_judge),
+        Entry(place=f"{_NODE}:ToolNode._run_one", read=_read_node, judge=_judge, meaning=_meaning),
+        Entry(place=f"{_NODE}:ToolNode._arun_one", read=_read_node, judge=_judge, meaning=_meaning),
+        Entry(place=f"{_BASE}:BaseTool.run", read=_read_run, judge=_judge, meaning=_meaning),
+        Entry(place=f"{_BASE}:BaseTool.arun", read=_read_run, judge=_judge, meaning=_meaning),
         Entry(place=f"{_BASE}:BaseTool._run", role="body", read=_read_body),
         Entry(place=f"{_BASE}:BaseTool._arun", role="body", read=_read_body),
         Entry(place=f"{_BASE}:_handle_validation_error", role="note", note=_note_error),
