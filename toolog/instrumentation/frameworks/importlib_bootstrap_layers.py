@@ -88,7 +88,8 @@ def _meet(
         other = not same and same_family and call.answers(request)
         if call.over and (same or other):
             call.retry()
-        if not call.claimed and (same or other or (entry.delegates and same_family)):
+        handed_on = entry.delegates and same_family and call.request.hands_on
+        if not call.claimed and (same or other or handed_on):
             if other:
                 call.redirect(request)
             if entry.is_body or claims.adapter.family != call.adapter.family:

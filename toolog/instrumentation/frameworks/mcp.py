@@ -38,6 +38,7 @@ def _read_group(group: Any, given: Given) -> Request:
     """Of a group of sessions, which may know tools by names of its own."""
     tool = group.tools.get(given["name"])
     request = _read_client(group, given)
+    request.arguments = given.get("arguments", given.get("args"))  # its name was another before
     request.remote = getattr(tool, "name", None)
     request.description = getattr(tool, "description", None)
     return request

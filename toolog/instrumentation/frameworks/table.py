@@ -55,6 +55,8 @@ class Request:
     whole: True where the function takes all the model's arguments as one value: their names are the model's.
     known: False when the framework has no tool of this name.
     has_body: whether a body (or a note) sees this tool run; only then can a request be told to be refused.
+    hands_on: False where this layer runs code of the tool's own, so that another tool further in, even one of
+        the same name, is a call of its own.
     remote: the name that the same tool has on another side (an MCP server's own name for it).
     type: ``function``, or ``extension`` for a tool that another program runs.
     carrier: the context that came with the request (``traceparent``), when that came over a wire.
@@ -75,6 +77,7 @@ class Request:
     whole: bool = False
     known: bool = True
     has_body: bool = True
+    hands_on: bool = True
     remote: str | None = None
     type: str = "function"
     carrier: Mapping[str, Any] | None = None
