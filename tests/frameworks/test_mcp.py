@@ -12,7 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -34,6 +34,7 @@ else:
     from mcp.shared.memory import create_connected_server_and_client_session
 
 from mcp.types import CallToolResult, TextContent  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -309,3 +310,46 @@ async def test_a_group_of_sessions_calls_a_tool_by_its_own_name(tmp_path: Path) 
                 await group.call_tool("far_divide", {"a": 6})
     (record,) = calls(records)
     assert (record["tool_name"], record["input"], record["status"]) == ("far_divide", {"a": 6}, "success")
+
+
+@pytest.mark.skipif(not V2, reason="mcp 1 has no parameters that ask")
+@pytest.mark.parametrize("accepts", [True, False])
+async def test_a_parameter_that_asks_a_person_is_no_input(accepts: bool) -> None:
+    """One record, however many rounds it took; a person who declines refuses the call."""
+    from mcp.server.mcpserver import Context
+    from mcp.server.mcpserver.resolve import Elicit, Resolve
+    from mcp.types import ElicitResult
+
+    async def ask(ctx: Context) -> Any:
+        return Elicit("Who?", Person)
+
+    async def greet(n: int, who: Any) -> str:
+        return f"{who.name} {n}"
+
+    ask.__annotations__["ctx"] = Context
+    greet.__annotations__.update(n=int, who=Annotated[Person, Resolve(ask)])
+    server = Server("tests")
+    server.add_tool(greet)
+
+    async def answer(context: Any, params: Any) -> Any:
+        return (
+            ElicitResult(action="accept", content={"name": "Ann"})
+            if accepts
+            else ElicitResult(action="decline")
+        )
+
+    with TestMcp().watched() as records:
+        async with Client(server, elicitation_callback=answer) as client:
+            await client.call_tool("greet", {"n": 1})
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"]) == ("greet", {"n": 1})
+    if accepts:
+        assert (record["status"], record["output"]) == ("success", "Ann 1")
+    else:
+        assert (record["event"], record["status"]) == ("tool_call_rejected", "context_error")
+
+
+class Person(BaseModel):
+    """What a person is asked for."""
+
+    name: str

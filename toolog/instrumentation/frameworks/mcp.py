@@ -162,6 +162,13 @@ def _meaning(error: BaseException) -> tuple[str, str] | None:
     return ("tool_call_failed", "timeout") if code in _TIMEOUTS else None
 
 
+def _refusal(error: BaseException) -> tuple[str, str] | None:
+    """Of mcp 2: return what it means that a person declined what a parameter asked for."""
+    if type(error).__name__ == "ToolError" and "could not resolve: elicitation was " in str(error):
+        return "tool_call_rejected", "context_error"
+    return None
+
+
 def _expand(value: Any) -> tuple[Any, ...]:
     held = object_vars(value) or {}
     inner = ("_tool_manager", "_mcp_server", "_lowlevel_server")
@@ -198,7 +205,7 @@ ADAPTER = Adapter(
         Entry(place="mcp.shared.session:RequestResponder.respond", role="note", note=_note_response),
         Entry(place="mcp.server.runner:ServerRunner._on_request", read=_read_runner, judge=judge),
         Entry(place=f"{_V1}.tools.tool_manager:ToolManager.call_tool", read=_read_manager),
-        Entry(place=f"{_V2}.tools.tool_manager:ToolManager.call_tool", read=_read_manager),
+        Entry(place=f"{_V2}.tools.tool_manager:ToolManager.call_tool", read=_read_manager, meaning=_refusal),
         Entry(
             place=f"{_V1}.utilities.func_metadata:FuncMetadata.call_fn_with_arg_validation",
             read=_read_function,
