@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import pytest
 
+import toolog
 from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
 from tests.instrumentation.tooling import package
@@ -22,7 +23,7 @@ need("langchain_core", "langgraph.prebuilt")
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel  # noqa: E402
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage  # noqa: E402
-from langchain_core.runnables import RunnableConfig  # noqa: E402
+from langchain_core.runnables import RunnableConfig, RunnableLambda  # noqa: E402
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
@@ -283,3 +284,59 @@ def test_a_tool_that_asks_a_person_is_cancelled_and_called_anew() -> None:
     assert first["error"]["type"] == "langgraph.errors.GraphInterrupt"
     assert (second["status"], second["output"]) == ("success", "they said yes")
     assert first["tool_call_id"] == second["tool_call_id"] == "c-1"
+
+
+@pytest.mark.filterwarnings("ignore:This API is in beta")
+def test_a_runnable_as_a_tool_has_the_models_names() -> None:
+    """LangChain's own function takes whatever it gets; the names are those of the schema."""
+    multiply = RunnableLambda(lambda given: given["a"] * given["b"])
+    made = multiply.as_tool(name="multiply", description="Multiply.", arg_types={"a": int, "b": int})
+    loud = RunnableLambda(_shout).as_tool(name="shout", description="Shout.")
+    with TestLangchain().watched() as records:
+        assert made.invoke({"a": 3, "b": 4}) == 12
+        assert asyncio.run(made.ainvoke({"a": 1, "b": 2})) == 2
+        assert loud.invoke("hey") == "HEY"
+    assert [(record["tool_name"], record["input"]) for record in calls(records)] == [
+        ("multiply", {"a": 3, "b": 4}), ("multiply", {"a": 1, "b": 2}), ("shout", {"tool_input": "hey"}),
+    ]  # fmt: skip
+
+
+def _shout(word: str) -> str:
+    return word.upper()
+
+
+_shout.__annotations__.update(word=str)
+
+
+def test_a_tool_of_an_mcp_server_is_one_record_under_its_name_here() -> None:
+    """The package that makes tools of a server's may put a prefix to their names; the session's call is the
+    same call. (It stands on an older SDK than this environment has, so its function is made here.)"""
+    mcp_types = pytest.importorskip("mcp.types")
+    session = pytest.importorskip("mcp.client.session").ClientSession
+
+    class Session(session):  # type: ignore[misc,valid-type]
+        def __init__(self) -> None: ...
+
+        async def call_tool(self, name: str, arguments: Any = None, **options: Any) -> Any:
+            content = [{"type": "text", "text": f"{name} {arguments['city']}"}]
+            return mcp_types.CallToolResult.model_validate({"content": content})
+
+    def convert(tool: Any, far: Any) -> Any:
+        async def call_tool(runtime: Any = None, **arguments: Any) -> str:
+            return str((await far.call_tool(tool.name, arguments)).content[0].text)
+
+        call_tool.__module__ = "langchain_mcp_adapters.tools"
+        schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+        return StructuredTool(
+            name=f"weather_{tool.name}", description="Look.", args_schema=schema, coroutine=call_tool
+        )
+
+    made = convert(
+        mcp_types.Tool.model_validate({"name": "look", "inputSchema": {"type": "object"}}), Session()
+    )
+    with toolog.instrument("mcp"), TestLangchain().watched() as records:
+        assert asyncio.run(made.ainvoke({"city": "Bern"})) == "look Bern"
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"], record["output"]) == (
+        "weather_look", {"city": "Bern"}, "look Bern",
+    )  # fmt: skip
