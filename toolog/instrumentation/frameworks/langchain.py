@@ -48,7 +48,8 @@ def _read_body(tool: Any, given: Given) -> Request:
         request.args, request.arguments = tuple(given.get("args", ())), given.get("kwargs", {})
         request.whole = _passes_on(request.function)
         if request.whole and len(request.args) == 1:
-            request.args, request.arguments = (), {"tool_input": request.args[0], **request.arguments}
+            request.arguments = {"tool_input": request.args[0], **request.arguments}
+            request.args = ()
     else:
         request.arguments = {name: value for name, value in given.items() if name != "kwargs"}
         request.arguments.update(given.get("kwargs", {}))
