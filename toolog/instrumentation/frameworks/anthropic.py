@@ -122,7 +122,8 @@ def _text(content: Any) -> str:
     """Return the text of a result's content, which may be a list of blocks."""
     if isinstance(content, str):
         return content
-    return "".join(block["text"] for block in content or () if isinstance(block.get("text"), str))
+    blocks = [block for block in content or () if isinstance(block, dict)]
+    return "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
 
 
 def _is_unknown(runner: Any, name: str) -> bool:

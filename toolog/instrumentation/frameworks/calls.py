@@ -46,9 +46,9 @@ class FrameworkCall(Judged):
     def is_same(self, request: Request) -> bool:
         """Whether a layer further in speaks of this call: of the same tool object, else of the same name."""
         mine = self.request
-        tools = mine.tool, request.tool
-        if None not in tools and (type(tools[0]) is type(tools[1]) or not mine.hands_on):
-            return tools[0] is tools[1]
+        tool, other = mine.tool, request.tool
+        if tool is not None and other is not None and (type(tool) is type(other) or not mine.hands_on):
+            return tool is other
         if not request.name:
             return True
         names = {mine.name, mine.remote} - {None}

@@ -31,7 +31,7 @@ def _read_tool(tool: Any, given: Given) -> Request:
         name=tool.name,
         description=tool.description,
         tool=tool,
-        function=None if _hands_on(function) else function,
+        function=None if hands_on else function,
         arguments=given.get("arguments"),
         has_body=_has_function(tool) and (hands_on or not transformed or _shows_body()),
         hands_on=hands_on or not transformed,
