@@ -356,7 +356,7 @@ class Everything:
                 continue
             owners.append(module)
             for value in list(vars(module).values()):
-                if isinstance(value, type):
+                if isinstance(value, type) and value is not object:
                     owners += [value, *type.__subclasses__(value)]
         self._before = [(owner, list(vars(owner).items())) for owner in owners]
 

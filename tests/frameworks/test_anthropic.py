@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -27,6 +28,8 @@ class _Api(Answers):
 
     turns: ClassVar[list[Turn]] = []
     told: ClassVar[Transcript] = []
+    more: ClassVar[dict[str, Any]] = {}
+    """What else stands in each request for a tool."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -35,7 +38,7 @@ class _Api(Answers):
         content: list[dict[str, Any]] = [{"type": "text", "text": "done"}]
         if turn is not None:
             content = [
-                {"type": "tool_use", "id": ask.call_id, "name": ask.name, "input": ask.arguments}
+                {"type": "tool_use", "id": ask.call_id, "name": ask.name, "input": ask.arguments, **self.more}
                 for ask in turn
             ]
         message = {
@@ -188,3 +191,88 @@ class TestAnthropic(Contract):
         with self.watched() as records, anthropic.Anthropic(**self._script([])) as client:
             client.beta.messages.create(**self._asked)
         assert calls(records) == []
+
+
+def test_members_of_a_toolset_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by its own name, with its own result or exception; what the toolset or a person refuses, and what
+    is not run after a failure, is rejected; the model is told the same."""
+    computer = pytest.importorskip("anthropic.tools.computer")
+
+    class Desk(computer.BetaAbstractComputerToolset20260801):  # type: ignore[misc,name-defined]
+        def left_click(self, context: Any, input: Any) -> str:
+            return "clicked"
+
+        def type(self, context: Any, input: Any) -> str:
+            return "typed"
+
+        def key(self, context: Any, input: Any) -> str:
+            raise LookupError("no such key")
+
+    asks = [
+        Ask("left_click", {"coordinate": [1, 2]}, "t1"), Ask("type", {"text": "hello"}, "t2"),
+        Ask("key", {"text": "a"}, "t3"), Ask("zoom", {}, "t4"), Ask("nowhere", {}, "t5"),
+        Ask("left_click", {"coordinate": "x"}, "t6"),
+    ]  # fmt: skip
+    turns = [
+        *([ask] for ask in asks),
+        [Ask("key", {"text": "b"}, "t7"), Ask("left_click", {"coordinate": [1, 2]}, "t8")],
+    ]
+    contract = TestAnthropic()
+    desk = Desk(confirm=lambda asked: asked.tool_use.name != "type")
+    monkeypatch.setattr(_Api, "more", {"toolset_name": desk.toolset_name})
+    plain = contract.run_agent([desk], turns)
+    with contract.watched() as records:
+        assert contract.run_agent([desk], turns) == plain
+    found = {record["tool_call_id"]: record for record in calls(records)}
+    assert len(calls(records)) == len(found)
+    assert {key: (one["tool_name"], one["status"]) for key, one in found.items()} == {
+        "t1": ("left_click", "success"), "t2": ("type", "context_error"), "t3": ("key", "execution_error"),
+        "t4": ("zoom", "context_error"), "t5": ("nowhere", "unknown_tool"),
+        "t6": ("left_click", "validation_error"), "t7": ("key", "execution_error"),
+        "t8": ("left_click", "context_error"),
+    }  # fmt: skip
+    assert found["t1"]["input"] == {"coordinate": [1, 2]}
+    assert "clicked" in json.dumps(found["t1"]["output"])
+    assert found["t3"]["error"]["type"] == "LookupError"
+
+
+async def test_what_a_sessions_runner_calls_has_the_events_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sessions' runner calls tools by events; a tool that takes too long is a timeout."""
+    sessions = pytest.importorskip("anthropic.lib.tools._beta_session_runner")
+    runner = sessions.SessionToolRunner.__new__(sessions.SessionToolRunner)
+    contract = TestAnthropic()
+
+    async def ask(function: Any, call_id: str, **arguments: Any) -> None:
+        event = SimpleNamespace(
+            type="agent.custom_tool_use", name=function.__name__, id=call_id, session_thread_id=None
+        )
+        await runner._call_tool(contract.make_tool(function), event, arguments)
+
+    with contract.watched() as records:
+        await ask(tools.add, "e1", a=1)
+        await ask(tools.fail_later, "e2", city="Ys")
+        await ask(tools.add_later, "e3", a="many")
+        monkeypatch.setattr(sessions, "TOOL_TIMEOUT", 0.05)
+        await ask(tools.wait, "e4", seconds=60.0)
+    assert [(record["tool_call_id"], record["status"]) for record in calls(records)] == [
+        ("e1", "success"), ("e2", "execution_error"), ("e3", "validation_error"), ("e4", "timeout"),
+    ]  # fmt: skip
+
+
+async def test_a_tool_that_stands_for_one_of_an_mcp_server_has_the_models_names() -> None:
+    """The SDK's function takes whatever it gets."""
+    helpers = pytest.importorskip("anthropic.lib.tools.mcp")
+    types = pytest.importorskip("mcp.types")
+
+    class Far:
+        async def call_tool(self, name: str, arguments: Any, **options: Any) -> Any:
+            content = [{"type": "text", "text": f"{name} of {arguments['n']}"}]
+            return types.CallToolResult.model_validate({"content": content})
+
+    made = helpers.async_mcp_tool(
+        types.Tool.model_validate({"name": "twice", "inputSchema": {"type": "object"}}), Far()
+    )
+    with TestAnthropic().watched() as records:
+        await made.call({"n": 4})
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"]) == ("twice", {"n": 4})

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any
+
+import pytest
 
 from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
@@ -14,6 +18,10 @@ need("fastmcp")
 
 from fastmcp import Client, Context, FastMCP  # noqa: E402
 from fastmcp.tools import Tool  # noqa: E402
+from fastmcp.tools.tool_transform import ArgTransform, forward  # noqa: E402
+
+FIRST = version("fastmcp").startswith("3.")
+"""Whether this is the version that shows no raw result of a transforming function."""
 
 
 class TestFastmcp(Contract):
@@ -107,3 +115,57 @@ async def test_instrumenting_the_sdk_as_well_changes_nothing() -> None:
 def len_of(text: str) -> int:
     """Return the length of a text."""
     return len(text)
+
+
+async def test_a_tool_that_renames_anothers_arguments_is_one_record() -> None:
+    """FastMCP hands the call on to the tool that was transformed: one record under the new name, with what
+    the function gets; arguments that do not fit are the new tool's refusal."""
+    contract = TestFastmcp()
+    base = Tool.from_function(tools.add)
+    arguments = {"a": ArgTransform(name="x"), "b": ArgTransform(hide=True, default=10)}
+    plus = Tool.from_tool(base, name="plus", transform_args=arguments)
+    again = Tool.from_tool(plus, name="again")
+    asked = [[Ask("plus", {"x": 1}), Ask("again", {"x": 2})], [Ask("plus", {"x": "q"})], [Ask("plus", {})]]
+    plain = await contract.run_agent_async([plus, again], asked)
+    with contract.watched() as records:
+        assert await contract.run_agent_async([plus, again], asked) == plain
+    *good, misfit, missing = calls(records)
+    assert sorted((one["tool_name"], one["input"], one["output"], one["depth"]) for one in good) == [
+        ("again", {"a": 2, "b": 10}, 12, 0), ("plus", {"a": 1, "b": 10}, 11, 0),
+    ]  # fmt: skip
+    for refused, given in ((misfit, {"x": "q"}), (missing, {})):
+        assert (refused["tool_name"], refused["status"]) == ("plus", "validation_error")
+        assert refused["input"] == given
+
+
+@pytest.mark.parametrize("name", ["twice", "add"])
+async def test_a_transform_with_a_function_of_its_own_is_the_parent_of_what_it_calls(name: str) -> None:
+    """Its function is a tool's; each call of the tool behind it is a child, under the same name, too."""
+
+    async def twice(a: int) -> int:
+        one, two = await forward(a=a), await forward(a=a + 1)
+        return int(one.structured_content["result"] + two.structured_content["result"])
+
+    twice.__annotations__.update(a=int)
+    hidden = {"b": ArgTransform(hide=True, default=10)}
+    made = Tool.from_tool(Tool.from_function(tools.add), name=name, transform_fn=twice, transform_args=hidden)
+    contract = TestFastmcp()
+    with contract.watched() as records:
+        await contract.run_agent_async([made], [[Ask(name, {"a": 1})]])
+    first, second, parent = calls(records)
+    assert (parent["tool_name"], parent["input"]) == (name, {"a": 1})
+    assert parent["output"] == 23 or (FIRST and "23" in json.dumps(parent["output"]))
+    assert (first["output"], second["output"]) == (11, 12)
+    assert first["parent_id"] == second["parent_id"] == parent["span_id"]
+
+
+async def test_a_tool_that_the_server_gives_up_in_time_says_so() -> None:
+    """The error is the server's, which names the limit, not the cancellation that the tool got."""
+    server: Any = FastMCP("tests")
+    server.tool(tools.wait, timeout=0.05)
+    contract = TestFastmcp()
+    with contract.watched() as records:
+        await contract.ask(server, [[Ask("wait", {"seconds": 60.0})]])
+    (record,) = calls(records)
+    assert record["status"] == "timeout"
+    assert "timed out after" in record["error"]["message"]

@@ -13,18 +13,22 @@ from typing import Annotated, Any
 
 import pytest
 
+import toolog
 from tests.frameworks import tools
 from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, need
 from tests.instrumentation.tooling import package
+from toolog.testing import find
 
 need("langchain_core", "langgraph.prebuilt")
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel  # noqa: E402
-from langchain_core.messages import AIMessage, HumanMessage  # noqa: E402
-from langchain_core.runnables import RunnableConfig  # noqa: E402
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage  # noqa: E402
+from langchain_core.runnables import RunnableConfig, RunnableLambda  # noqa: E402
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException  # noqa: E402
+from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
 from langgraph.prebuilt import InjectedState, ToolNode, tools_condition  # noqa: E402
+from langgraph.types import Command, interrupt  # noqa: E402
 
 
 class Limited(BaseTool):
@@ -201,3 +205,138 @@ def test_toolog_run_needs_no_word_about_the_framework(tmp_path: Path) -> None:
     found = subprocess.run([*run, "query", "--tool", "add", "--json"], **options)
     record = json.loads(found.stdout.splitlines()[0])
     assert (record["tool_name"], record["input"], record["output"]) == ("add", {"a": 1, "b": 2}, 3)
+
+
+def ask_node(node: ToolNode, *asks: Ask, **options: Any) -> Any:
+    """Run a graph of one node, asked for these calls; ``options`` are the compiled graph's."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    asked: Any = [
+        {"name": one.name, "args": one.arguments, "id": one.call_id, "type": "tool_call"} for one in asks
+    ]
+    message = AIMessage(content="", id="ai", tool_calls=asked)
+    config: Any = {"configurable": {"thread_id": "t-1"}}
+    return graph.compile(**options), {"messages": [message]}, config
+
+
+def test_another_tool_in_place_of_the_one_that_was_asked_for_is_one_record() -> None:
+    """A middleware may answer with another tool, or one that the node has not: the name is the model's, the
+    rest is told of the tool that ran; what does not fit that one is its refusal."""
+
+    def subtract(a: int, b: int = 2) -> int:
+        return a - b
+
+    subtract.__annotations__.update(a=int, b=int)
+    made = StructuredTool.from_function(tools.add)
+    other = StructuredTool.from_function(subtract, description="Subtract.")
+    node = ToolNode([made], wrap_tool_call=lambda asked, run: run(asked.override(tool=other)))
+    asks = [Ask("add", {"a": 1}, "c-1"), Ask("unheard", {"a": 7}, "c-2"), Ask("unheard", {"a": "x"}, "c-3")]
+    with TestLangchain().watched() as records:
+        for one in asks:
+            graph, start, _ = ask_node(node, one)
+            graph.invoke(start)
+    first, second, refused = calls(records)
+    assert (first["tool_name"], first["output"], first["tool_call_id"]) == ("add", -1, "c-1")
+    assert (second["tool_name"], second["input"], second["output"]) == ("unheard", {"a": 7, "b": 2}, 5)
+    assert (refused["tool_name"], refused["status"]) == ("unheard", "validation_error")
+    kinds = find(records, event="tool_instance")
+    assert [one["config"]["name"] for one in kinds if one["instance_id"] == first["instance_id"]] == [
+        "subtract"
+    ]
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_call_that_a_middleware_denies_is_rejected_for_its_context(raises: bool) -> None:
+    """Its arguments were not looked at; whether it answers an error or raises one."""
+
+    def deny(asked: Any, run: Any) -> Any:
+        if raises:
+            raise PermissionError("not today")
+        return ToolMessage("not today", tool_call_id=asked.tool_call["id"], name="add", status="error")
+
+    node = ToolNode([StructuredTool.from_function(tools.add)], wrap_tool_call=deny, handle_tool_errors=True)
+    graph, start, _ = ask_node(node, Ask("add", {"a": 1}, "c-1"))
+    with TestLangchain().watched() as records:
+        graph.invoke(start)
+    (record,) = calls(records)
+    assert (record["event"], record["status"]) == ("tool_call_rejected", "context_error")
+    assert "not today" in record["error"]["message"]
+
+
+def test_a_tool_that_asks_a_person_is_cancelled_and_called_anew() -> None:
+    """``interrupt`` is no failure: the first record says why it stopped, the second what came of it."""
+
+    def ask(question: str) -> str:
+        return f"they said {interrupt(question)}"
+
+    ask.__annotations__["question"] = str
+    node = ToolNode([StructuredTool.from_function(ask, description="Ask.")])
+    graph, start, config = ask_node(
+        node, Ask("ask", {"question": "ok?"}, "c-1"), checkpointer=InMemorySaver()
+    )
+    with TestLangchain().watched() as records:
+        graph.invoke(start, config)
+        graph.invoke(Command(resume="yes"), config)
+    first, second = calls(records)
+    assert (first["event"], first["status"]) == ("tool_call_cancelled", "cancelled")
+    assert first["error"]["type"] == "langgraph.errors.GraphInterrupt"
+    assert (second["status"], second["output"]) == ("success", "they said yes")
+    assert first["tool_call_id"] == second["tool_call_id"] == "c-1"
+
+
+@pytest.mark.filterwarnings("ignore:This API is in beta")
+def test_a_runnable_as_a_tool_has_the_models_names() -> None:
+    """LangChain's own function takes whatever it gets; the names are those of the schema."""
+    multiply = RunnableLambda(lambda given: given["a"] * given["b"])
+    made = multiply.as_tool(name="multiply", description="Multiply.", arg_types={"a": int, "b": int})
+    loud = RunnableLambda(_shout).as_tool(name="shout", description="Shout.")
+    with TestLangchain().watched() as records:
+        assert made.invoke({"a": 3, "b": 4}) == 12
+        assert asyncio.run(made.ainvoke({"a": 1, "b": 2})) == 2
+        assert loud.invoke("hey") == "HEY"
+    assert [(record["tool_name"], record["input"]) for record in calls(records)] == [
+        ("multiply", {"a": 3, "b": 4}), ("multiply", {"a": 1, "b": 2}), ("shout", {"tool_input": "hey"}),
+    ]  # fmt: skip
+
+
+def _shout(word: str) -> str:
+    return word.upper()
+
+
+_shout.__annotations__.update(word=str)
+
+
+def test_a_tool_of_an_mcp_server_is_one_record_under_its_name_here() -> None:
+    """The package that makes tools of a server's may put a prefix to their names; the session's call is the
+    same call. (It stands on an older SDK than this environment has, so its function is made here.)"""
+    mcp_types = pytest.importorskip("mcp.types")
+    session = pytest.importorskip("mcp.client.session").ClientSession
+
+    class Session(session):  # type: ignore[misc,valid-type]
+        def __init__(self) -> None: ...
+
+        async def call_tool(self, name: str, arguments: Any = None, **options: Any) -> Any:
+            content = [{"type": "text", "text": f"{name} {arguments['city']}"}]
+            return mcp_types.CallToolResult.model_validate({"content": content})
+
+    def convert(tool: Any, far: Any) -> Any:
+        async def call_tool(runtime: Any = None, **arguments: Any) -> str:
+            return str((await far.call_tool(tool.name, arguments)).content[0].text)
+
+        call_tool.__module__ = "langchain_mcp_adapters.tools"
+        schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+        return StructuredTool(
+            name=f"weather_{tool.name}", description="Look.", args_schema=schema, coroutine=call_tool
+        )
+
+    made = convert(
+        mcp_types.Tool.model_validate({"name": "look", "inputSchema": {"type": "object"}}), Session()
+    )
+    with toolog.instrument("mcp"), TestLangchain().watched() as records:
+        assert asyncio.run(made.ainvoke({"city": "Bern"})) == "look Bern"
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"], record["output"]) == (
+        "weather_look", {"city": "Bern"}, "look Bern",
+    )  # fmt: skip

@@ -12,7 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -34,6 +34,7 @@ else:
     from mcp.shared.memory import create_connected_server_and_client_session
 
 from mcp.types import CallToolResult, TextContent  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -276,3 +277,79 @@ async def test_a_request_that_takes_too_long_is_a_timeout() -> None:
                 await client.call_tool("sleep", {"n": 1}, read_timeout_seconds=limit)
     (record,) = calls(records)
     assert (record["event"], record["status"]) == ("tool_call_failed", "timeout")
+
+
+async def test_a_far_servers_refusals_are_told_from_failures(tmp_path: Path) -> None:
+    """A client sees only text: what the SDK says of unknown tools and arguments that do not fit is known."""
+    with TestMcp().watched() as records:
+        async with asyncio.timeout(100), far_session(tmp_path, "stdio") as session:
+            await session.call_tool("multiply", {"a": 6})
+            await session.call_tool("divide", {"a": "six"})
+            await session.call_tool("divide", {"a": 6, "b": 0})
+    seen = [(record["event"], record["status"]) for record in calls(records)]
+    assert seen == [
+        ("tool_call_rejected", "unknown_tool"), ("tool_call_rejected", "validation_error"),
+        ("tool_call_failed", "execution_error"),
+    ]  # fmt: skip
+
+
+async def test_a_group_of_sessions_calls_a_tool_by_its_own_name(tmp_path: Path) -> None:
+    """The model knows the group's name for a tool; the session's call is the same one."""
+    from mcp.client.session_group import ClientSessionGroup
+    from mcp.client.stdio import StdioServerParameters
+
+    script = tmp_path / "server.py"
+    script.write_text(textwrap.dedent(SERVER))
+    command = [str(script), str(tmp_path / "records"), "stdio"]
+    environment = {"PYTHONPATH": str(ROOT), "TOOLOG_AUTOCONFIGURE": "0"}
+    parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    with TestMcp().watched() as records:
+        async with asyncio.timeout(100):
+            async with ClientSessionGroup(component_name_hook=lambda name, _: f"far_{name}") as group:
+                await group.connect_to_server(parameters)
+                await group.call_tool("far_divide", {"a": 6})
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"], record["status"]) == ("far_divide", {"a": 6}, "success")
+
+
+@pytest.mark.skipif(not V2, reason="mcp 1 has no parameters that ask")
+@pytest.mark.parametrize("accepts", [True, False])
+async def test_a_parameter_that_asks_a_person_is_no_input(accepts: bool) -> None:
+    """One record, however many rounds it took; a person who declines refuses the call."""
+    from mcp.server.mcpserver import Context
+    from mcp.server.mcpserver.resolve import Elicit, Resolve
+    from mcp.types import ElicitResult
+
+    async def ask(ctx: Context) -> Any:
+        return Elicit("Who?", Person)
+
+    async def greet(n: int, who: Any) -> str:
+        return f"{who.name} {n}"
+
+    ask.__annotations__["ctx"] = Context
+    greet.__annotations__.update(n=int, who=Annotated[Person, Resolve(ask)])
+    server = Server("tests")
+    server.add_tool(greet)
+
+    async def answer(context: Any, params: Any) -> Any:
+        return (
+            ElicitResult(action="accept", content={"name": "Ann"})
+            if accepts
+            else ElicitResult(action="decline")
+        )
+
+    with TestMcp().watched() as records:
+        async with Client(server, elicitation_callback=answer) as client:
+            await client.call_tool("greet", {"n": 1})
+    (record,) = calls(records)
+    assert (record["tool_name"], record["input"]) == ("greet", {"n": 1})
+    if accepts:
+        assert (record["status"], record["output"]) == ("success", "Ann 1")
+    else:
+        assert (record["event"], record["status"]) == ("tool_call_rejected", "context_error")
+
+
+class Person(BaseModel):
+    """What a person is asked for."""
+
+    name: str

@@ -16,7 +16,18 @@ from toolog.testing import only
 need("pydantic_ai")
 
 from pydantic import BaseModel  # noqa: E402
-from pydantic_ai import Agent, FunctionToolset, ModelRetry, RunContext, Tool  # noqa: E402
+from pydantic_ai import (  # noqa: E402
+    Agent,
+    ApprovalRequired,
+    CallDeferred,
+    DeferredToolRequests,
+    DeferredToolResults,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    Tool,
+    ToolDenied,
+)
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart  # noqa: E402
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel  # noqa: E402
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool  # noqa: E402
@@ -194,3 +205,47 @@ class TestPydanticAi(Contract):
             asyncio.run(wanted.run("go"))
             asyncio.run(Agent(other.model, tools=[tools.add]).run("go"))
         assert len(calls(records)) == 1
+
+
+def test_a_call_that_is_put_off_is_cancelled_and_a_denied_one_rejected() -> None:
+    """A tool that asks for approval, or defers, is no failure; what a person denied never ran; what was
+    approved is a call of its own."""
+
+    def pay(amount: int) -> str:
+        return f"paid {amount}"
+
+    def refund(ctx: RunContext[None], amount: int) -> str:
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        return f"refunded {amount}"
+
+    def later(amount: int) -> str:
+        raise CallDeferred
+
+    script = _Script([
+        [Ask(name, {"amount": number}, f"{name}-{number}")
+         for name, number in (("pay", 1), ("pay", 2), ("refund", 3), ("later", 4))],
+    ])  # fmt: skip
+    made = [Tool(pay, requires_approval=True), Tool(refund), Tool(later)]
+    agent: Any = Agent(script.model, tools=made, output_type=[str, DeferredToolRequests])
+
+    async def run() -> str:
+        waits = await agent.run("go")
+        given = DeferredToolResults(
+            approvals={"pay-1": True, "pay-2": ToolDenied("too much"), "refund-3": True},
+            calls={"later-4": "late"},
+        )
+        history = waits.all_messages()
+        return str((await agent.run(message_history=history, deferred_tool_results=given)).output)
+
+    with TestPydanticAi().watched() as records:
+        assert asyncio.run(run()) == "done"
+    seen = sorted((one["tool_call_id"], one["event"], one["status"]) for one in calls(records))
+    assert seen == [
+        ("later-4", "tool_call_cancelled", "cancelled"), ("pay-1", "tool_call_success", "success"),
+        ("pay-2", "tool_call_rejected", "context_error"), ("refund-3", "tool_call_cancelled", "cancelled"),
+        ("refund-3", "tool_call_success", "success"),
+    ]  # fmt: skip
+    denied = only(records, tool_call_id="pay-2")
+    assert (denied["input"], denied["error"]["message"]) == ({"amount": 2}, "too much")
+    assert only(records, tool_call_id="later-4")["error"]["type"].endswith("CallDeferred")

@@ -176,6 +176,68 @@ def test_a_request_whose_tool_never_ran_was_refused(mini: Any) -> None:
     assert (record["input"], record["error"]["message"]) == ({"a": "one"}, "error: numbers, please")
 
 
+def test_another_tool_for_the_same_request_is_the_same_call(mini: Any) -> None:
+    """By the model's id, while no tool has run for it: the name is the one that was asked for, the rest is
+    told of the tool that ran. The same id inside a tool that runs is a call of its own."""
+    source = """
+        from miniagent.tools import run
+
+        def answer(tool, other, arguments, call_id):
+            return run(other, arguments, call_id)
+        """
+    exec(inspect.cleandoc(source), vars(mini.tools))
+
+    def read(nothing: Any, given: Given) -> Request:
+        return dataclasses.replace(_read_run(nothing, given), function=None)
+
+    def twice(a: int) -> int:
+        return int(mini.run(mini.Tool(add), {"a": a}, "c-1")) * 2
+
+    table = dataclasses.replace(
+        TABLE, entries=(Entry(place="miniagent.tools:answer", read=read), *TABLE.entries)
+    )
+    with toolog.instrument(mini, adapter=table), capture("INFO") as records:
+        mini.tools.answer(mini.Tool(add), mini.Tool(twice), {"a": 1}, "c-1")
+    inner, outer = calls(records)
+    assert (outer["tool_name"], outer["input"], outer["output"]) == ("add", {"a": 1}, 6)
+    assert (inner["tool_name"], inner["output"], inner["parent_id"]) == ("add", 3, outer["span_id"])
+    assert inner["tool_call_id"] == outer["tool_call_id"] == "c-1"
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("later", [False, True])
+def test_what_refuses_by_raising_is_told_too(mini: Any, told: bool, later: bool) -> None:
+    """An entry of the role ``after`` that asks for it sees the exception; the caller gets the same one."""
+    source = """
+        def check(name):
+            raise PermissionError(f"not {name}")
+
+        async def check_later(name):
+            check(name)
+        """
+    exec(inspect.cleandoc(source), vars(mini.tools))
+
+    def refused(nothing: Any, given: Given, result: Any) -> Iterator[Request]:
+        yield Request(name=given["name"], refusal=result, status="context_error")
+
+    name = "check_later" if later else "check"
+    entry_ = Entry(place=f"miniagent.tools:{name}", role="after", after=refused, raised=told)
+    table = dataclasses.replace(TABLE, entries=(*TABLE.entries, entry_))
+
+    def ask() -> None:
+        answer = getattr(mini.tools, name)("pay")
+        asyncio.run(answer)
+
+    with (
+        toolog.instrument(mini, adapter=table),
+        capture("INFO") as records,
+        pytest.raises(PermissionError, match="not pay"),
+    ):
+        ask()
+    seen = [(one["tool_name"], one["status"], one["error"]["type"]) for one in calls(records)]
+    assert seen == [("pay", "context_error", "PermissionError")] * told
+
+
 def test_a_tool_called_past_the_runner_is_recorded_by_its_body(mini: Any) -> None:
     """A body opens a record itself when no request did."""
     with toolog.instrument(mini, adapter=TABLE), capture("INFO") as records:

@@ -168,3 +168,21 @@ class TestSmolagents(Contract):
         (record,) = self.both([tools.add], [[Ask("add", {})]])
         assert record["status"] == "validation_error"
         assert record["error"]["type"] == "ValueError"
+
+
+def test_a_tool_that_stands_for_another_has_the_models_names() -> None:
+    """A tool of LangChain takes whatever it gets; its inputs name the arguments, also one by position."""
+    tools_of = pytest.importorskip("langchain_core.tools")
+
+    def multiply(a: int, b: int = 3) -> int:
+        return a * b
+
+    multiply.__annotations__.update(a=int, b=int)
+    made = Tool.from_langchain(tools_of.StructuredTool.from_function(multiply, description="Multiply."))
+    contract = TestSmolagents()
+    with contract.watched() as records:
+        assert made(2) == 6
+        assert made(a=2, b=6) == 12
+        contract.run_agent([made], [[Ask("multiply", {"a": 2, "b": 7}, "c1")]])
+    assert [record["input"] for record in calls(records)] == [{"a": 2}, {"a": 2, "b": 6}, {"a": 2, "b": 7}]
+    assert calls(records)[-1]["output"] == 14

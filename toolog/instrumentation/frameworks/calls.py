@@ -16,7 +16,7 @@ from toolog.context import Scope, current
 from toolog.counters import contain
 from toolog.instrumentation.frameworks.plans import instance_of, name_arguments, unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
-from toolog.instrumentation.frameworks.verdicts import Judged, is_misfit
+from toolog.instrumentation.frameworks.verdicts import Judged, is_cancelled, is_misfit
 from toolog.instrumentation.stream_record import PROXIES
 from toolog.snapshot import pack_cut
 
@@ -46,12 +46,26 @@ class FrameworkCall(Judged):
     def is_same(self, request: Request) -> bool:
         """Whether a layer further in speaks of this call: of the same tool object, else of the same name."""
         mine = self.request
-        if mine.tool is not None and request.tool is not None and type(mine.tool) is type(request.tool):
-            return mine.tool is request.tool
+        tool, other = mine.tool, request.tool
+        if tool is not None and other is not None and (type(tool) is type(other) or not mine.hands_on):
+            return tool is other
         if not request.name:
             return True
         names = {mine.name, mine.remote} - {None}
         return request.name in names or request.remote in names
+
+    def answers(self, request: Request) -> bool:
+        """Whether a layer further in speaks of the same request of the model's, whatever tool it answers it
+        with. Only while a body is waited for: what is inside a tool may have the same id."""
+        mine = self.request
+        return mine.has_body and mine.call_id is not None and mine.call_id == request.call_id
+
+    def redirect(self, request: Request) -> None:
+        """Note that the framework answers the request with another tool than the one that was asked for."""
+        self.request.tool, self.request.function = request.tool, request.function
+        self.request.injected = frozenset()
+        self.function = unwrap_function(request.function)
+        self.instance = instance_of(request)
 
     def merge(self, request: Request) -> None:
         """Take from a layer further in what this call does not know yet."""
@@ -61,7 +75,8 @@ class FrameworkCall(Judged):
                 setattr(mine, field, getattr(request, field))
         mine.injected |= request.injected
         mine.has_body |= request.has_body
-        mine.known &= request.known
+        if request.name:  # else it knows nothing of the tool
+            mine.known, mine.status, mine.hands_on = request.known, request.status, request.hands_on
         if self.function is None:
             self.function = unwrap_function(request.function)
         if self.instance is None:
@@ -131,8 +146,8 @@ class FrameworkCall(Judged):
         error = error if entry is None else entry.behind(error)
         if is_misfit(error, self.function):
             self.note_misfit()
-        if self.own_error is None:
-            self.own_error = error
+        if self.own_error is None or (is_cancelled(self.own_error) and not is_cancelled(error)):
+            self.own_error = error  # of one that was given up: a layer further out says why
 
     def note(self, error: BaseException) -> None:
         """Note what went wrong around the tool; the first that is told is the nearest to it."""

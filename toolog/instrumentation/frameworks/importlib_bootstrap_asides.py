@@ -32,7 +32,7 @@ def make_entry(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
     if entry.role == "after":
         return _make_after(claims, entry, arguments)
     if entry.role == "made":
-        return _make_made(claims, entry, place, attribute)
+        return _make_made(claims, entry, arguments, place, attribute)
     return make_layer(claims, entry, arguments, place, attribute)
 
 
@@ -96,21 +96,27 @@ def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
         try:
             result = await answer
         except BaseException as error:
+            if entry.raised and isinstance(error, Exception):
+                look(instance, given, error)
             step_out(error)
             raise
         look(instance, given, result)
         return result
 
     def toolog_after(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        try:
-            result = wrapped(*args, **kwargs)
-        except BaseException as error:
-            step_out(error)
-            raise
+        given: dict[str, Any] | None = None
         try:
             given = arguments.named(args, kwargs)
         except Exception as trouble:
             contain("adapter", trouble)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            if given is not None and entry.raised and isinstance(error, Exception):
+                look(instance, given, error)
+            step_out(error)
+            raise
+        if given is None:
             return result
         if type(result) is CoroutineType:
             return toolog_later(instance, given, result)
@@ -120,7 +126,7 @@ def _make_after(claims: Claims, entry: Entry, arguments: Arguments) -> Wrapper:
     return toolog_after
 
 
-def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrapper:
+def _make_made(claims: Claims, entry: Entry, arguments: Arguments, place: int, attribute: str) -> Wrapper:
     body = Entry(place=entry.place, role="body", read=entry.read, own=entry.own, opens=False)
     # By id: a stand-in keeps its function alive, and the framework the stand-in.
     known: WeakValueDictionary[int, Callable[..., Any]] = WeakValueDictionary()
@@ -133,6 +139,8 @@ def _make_made(claims: Claims, entry: Entry, place: int, attribute: str) -> Wrap
             raise
         try:
             if current_call() is None or type(made) is not FunctionType:
+                return made
+            if entry.makes is not None and not entry.makes(arguments.named(args, kwargs)):
                 return made
             stand_in = known.get(id(made))
             if stand_in is None:  # one for each, since frameworks remember what they worked out of a function

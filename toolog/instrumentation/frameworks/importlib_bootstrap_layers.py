@@ -84,9 +84,14 @@ def _meet(
         call = _other_side(sender, request)  # what is current here is not what the request came from
     if call is not None:
         same_family = claims.adapter.family == call.adapter.family
-        if call.over and call.is_same(request):
+        same = call.is_same(request)
+        other = not same and same_family and call.answers(request)
+        if call.over and (same or other):
             call.retry()
-        if not call.claimed and (call.is_same(request) or (entry.delegates and same_family)):
+        handed_on = entry.delegates and same_family and call.request.hands_on
+        if not call.claimed and (same or other or handed_on):
+            if other:
+                call.redirect(request)
             if entry.is_body or claims.adapter.family != call.adapter.family:
                 call.entered.add(key)
                 call.enter(request)
@@ -95,7 +100,7 @@ def _meet(
                 call.entered.add(key)
                 call.merge(request)
                 return call, False
-        elif call.claimed and call.is_same(request) and key not in call.entered:
+        elif call.claimed and same and key not in call.entered:
             call.entered.add(key)  # super(), the sync method behind the async one
             return None, False
     called = claims.called(request) if request.name and entry.opens else None

@@ -8,11 +8,15 @@ when a middleware wants a retry.
 from __future__ import annotations
 
 import sys
+from inspect import CO_VARKEYWORDS
+from types import FunctionType
 from typing import Any
 
+from toolog.instrumentation.frameworks.plans import unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
-from toolog.instrumentation.kinds import find_static, module_of, object_vars
+from toolog.instrumentation.kinds import find_static, module_of, mro, object_vars, root_package
 
+_MCP = "langchain_mcp_adapters"
 _FRAMEWORK = frozenset({"run_manager", "callbacks"})
 """Parameters that LangChain fills in whatever their annotation."""
 
@@ -27,6 +31,7 @@ def _read_run(tool: Any, given: Given) -> Request:
         function=_function(tool),
         arguments={"tool_input": arguments} if isinstance(arguments, str) else arguments,
         injected=_injected(tool),
+        remote=_remote(tool),
     )
 
 
@@ -37,9 +42,14 @@ def _read_body(tool: Any, given: Given) -> Request:
         tool=tool,
         function=_function(tool),
         injected=_injected(tool),
+        remote=_remote(tool),
     )
     if set(given) - _FRAMEWORK <= {"args", "kwargs", "config"}:
         request.args, request.arguments = tuple(given.get("args", ())), given.get("kwargs", {})
+        request.whole = _passes_on(request.function)
+        if request.whole and len(request.args) == 1:
+            request.arguments = {"tool_input": request.args[0], **request.arguments}
+            request.args = ()
     else:
         request.arguments = {name: value for name, value in given.items() if name != "kwargs"}
         request.arguments.update(given.get("kwargs", {}))
@@ -57,6 +67,27 @@ def _function(tool: Any) -> Any:
         if found is not None and not module_of(found[0]).startswith("langchain_core."):
             return getattr(tool, method)
     return None
+
+
+def _passes_on(function: Any) -> bool:
+    """Whether a tool's function is LangChain's own and hands on whatever it gets (to a runnable, to an MCP
+    server), so that the names of the arguments are the model's."""
+    inner = unwrap_function(function)
+    takes_any = getattr(getattr(inner, "__code__", None), "co_flags", 0) & CO_VARKEYWORDS
+    return bool(takes_any) and root_package(module_of(inner)) in ("langchain_core", _MCP)
+
+
+def _remote(tool: Any) -> str | None:
+    """Return what an MCP server calls a tool of its, which may have a prefix here."""
+    function = (object_vars(tool) or {}).get("coroutine")
+    if type(function) is not FunctionType or root_package(module_of(function)) != _MCP:
+        return None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    try:
+        name = cells["tool"].cell_contents.name
+    except (KeyError, ValueError, AttributeError):  # another version has it elsewhere
+        return None
+    return name if isinstance(name, str) else None
 
 
 def _injected(tool: Any) -> frozenset[str]:
@@ -108,6 +139,7 @@ def _read_node(node: Any, given: Given) -> Request | None:
         arguments=call.get("args"),
         injected=frozenset() if tool is None else _injected(tool),
         known=tool is not None,
+        status="context_error",  # of what a middleware refuses before it gets to the tool
     )
 
 
@@ -115,6 +147,15 @@ def _judge(result: Any) -> str | None:
     """Return the text of a tool message that says it is an error."""
     if type(result).__name__ == "ToolMessage" and getattr(result, "status", None) == "error":
         return str(result.content)
+    return None
+
+
+def _meaning(error: BaseException) -> tuple[str, str] | None:
+    """Return what langgraph's own exceptions mean: a tool that asks a person stops here, and is called anew
+    when the answer is there."""
+    for base in mro(type(error)):
+        if base.__name__ == "GraphBubbleUp" and module_of(base) == "langgraph.errors":
+            return "tool_call_cancelled", "cancelled"
     return None
 
 
@@ -138,10 +179,10 @@ ADAPTER = Adapter(
     minimum="0.3",
     tested="1.8.3",
     entries=(
-        Entry(place=f"{_NODE}:ToolNode._run_one", read=_read_node, judge=_judge),
-        Entry(place=f"{_NODE}:ToolNode._arun_one", read=_read_node, judge=_judge),
-        Entry(place=f"{_BASE}:BaseTool.run", read=_read_run, judge=_judge),
-        Entry(place=f"{_BASE}:BaseTool.arun", read=_read_run, judge=_judge),
+        Entry(place=f"{_NODE}:ToolNode._run_one", read=_read_node, judge=_judge, meaning=_meaning),
+        Entry(place=f"{_NODE}:ToolNode._arun_one", read=_read_node, judge=_judge, meaning=_meaning),
+        Entry(place=f"{_BASE}:BaseTool.run", read=_read_run, judge=_judge, meaning=_meaning),
+        Entry(place=f"{_BASE}:BaseTool.arun", read=_read_run, judge=_judge, meaning=_meaning),
         Entry(place=f"{_BASE}:BaseTool._run", role="body", read=_read_body),
         Entry(place=f"{_BASE}:BaseTool._arun", role="body", read=_read_body),
         Entry(place=f"{_BASE}:_handle_validation_error", role="note", note=_note_error),

@@ -7,6 +7,7 @@ server fills it in: the raw result, the tool's own exception.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,13 @@ from toolog.arguments import Arguments
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Refusal, Request
 from toolog.instrumentation.kinds import object_vars
 
-_INVALID = "Input validation error: "  # what mcp 1 answers for arguments that break the tool's schema
+_UNKNOWN = re.compile(r"Unknown tool: ")
+_INVALID = re.compile(
+    r"Input validation error: "  # of mcp 1, for arguments that break the tool's schema
+    r"|(?:Error executing tool [^\n]*: )?\d+ validation errors? for (?:\w*Arguments\n|call\[)"
+)
+"""What servers made with the SDK or with FastMCP answer for a tool that they have not, and for arguments
+that do not fit."""
 
 
 def _read_client(session: Any, given: Given) -> Request:
@@ -25,6 +32,16 @@ def _read_client(session: Any, given: Given) -> Request:
         type="extension",
         has_body=False,
     )
+
+
+def _read_group(group: Any, given: Given) -> Request:
+    """Of a group of sessions, which may know tools by names of its own."""
+    tool = group.tools.get(given["name"])
+    request = _read_client(group, given)
+    request.arguments = given.get("arguments", given.get("args"))  # its name was another before
+    request.remote = getattr(tool, "name", None)
+    request.description = getattr(tool, "description", None)
+    return request
 
 
 def send_in_meta(
@@ -48,7 +65,9 @@ def judge(result: Any) -> str | None:
         return None
     parts = [part if isinstance(part, dict) else object_vars(part) or {} for part in content or ()]
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-    return Refusal(text) if text.startswith(_INVALID) else text
+    if _UNKNOWN.match(text):
+        return Refusal(text, "unknown_tool")
+    return Refusal(text) if _INVALID.match(text) else text
 
 
 def _read_server(server: Any, given: Given) -> Request | None:
@@ -143,6 +162,13 @@ def _meaning(error: BaseException) -> tuple[str, str] | None:
     return ("tool_call_failed", "timeout") if code in _TIMEOUTS else None
 
 
+def _refusal(error: BaseException) -> tuple[str, str] | None:
+    """Of mcp 2: return what it means that a person declined what a parameter asked for."""
+    if type(error).__name__ == "ToolError" and "could not resolve: elicitation was " in str(error):
+        return "tool_call_rejected", "context_error"
+    return None
+
+
 def _expand(value: Any) -> tuple[Any, ...]:
     held = object_vars(value) or {}
     inner = ("_tool_manager", "_mcp_server", "_lowlevel_server")
@@ -169,11 +195,17 @@ ADAPTER = Adapter(
             meaning=_meaning,
             send=send_in_meta,
         ),
+        Entry(
+            place="mcp.client.session_group:ClientSessionGroup.call_tool",
+            read=_read_group,
+            judge=judge,
+            meaning=_meaning,
+        ),
         Entry(place="mcp.server.lowlevel.server:Server._handle_request", read=_read_server, judge=judge),
         Entry(place="mcp.shared.session:RequestResponder.respond", role="note", note=_note_response),
         Entry(place="mcp.server.runner:ServerRunner._on_request", read=_read_runner, judge=judge),
         Entry(place=f"{_V1}.tools.tool_manager:ToolManager.call_tool", read=_read_manager),
-        Entry(place=f"{_V2}.tools.tool_manager:ToolManager.call_tool", read=_read_manager),
+        Entry(place=f"{_V2}.tools.tool_manager:ToolManager.call_tool", read=_read_manager, meaning=_refusal),
         Entry(
             place=f"{_V1}.utilities.func_metadata:FuncMetadata.call_fn_with_arg_validation",
             read=_read_function,
@@ -194,6 +226,7 @@ ADAPTER = Adapter(
         f"{_V1}.tools.base:Tool",
         f"{_V2}.tools.base:Tool",
         "mcp.client.session:ClientSession",
+        "mcp.client.session_group:ClientSessionGroup",
         "mcp.server.lowlevel.server:Server",
         f"{_V1}.server:FastMCP",
         f"{_V2}.server:MCPServer",

@@ -3,15 +3,20 @@
 ``FunctionTool.on_invoke_tool`` is a field of each tool that ``copy.copy`` binds anew, and its default error
 function turns an exception into a text. So the request is the function through which the runner calls every
 tool, and the class of the invokers that ``function_tool`` makes; the arguments are seen where they are made
-ready for the function, the exception where a text is made of it.
+ready for the function, the exception where a text is made of it. Tools that take a text or a command (custom
+tools, local shells) hold their function in a field. What a person or a guardrail refused never comes to be
+called: the place where the refusal is made tells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
 from toolog.arguments import Arguments
+from toolog.instrumentation.frameworks import mcp
+from toolog.instrumentation.frameworks.plans import bound_to, unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
 from toolog.instrumentation.kinds import object_vars
 
@@ -61,6 +66,78 @@ def _function(tool: Any) -> Any:
     return None
 
 
+def _read_server(server: Any, given: Given) -> Request:
+    """Of a server of MCP: it answers an error as a result."""
+    return Request(
+        name=given["tool_name"],
+        owners=(server,),
+        arguments=given.get("arguments"),
+        type="extension",
+        has_body=False,
+    )
+
+
+def _read_custom(tool: Any, given: Given) -> Request:
+    """Of a custom tool: its function gets the run's context and the model's text."""
+    context, text = given["args"]
+    function = (object_vars(tool) or {}).get("on_invoke_tool")
+    code = getattr(unwrap_function(function), "__code__", None)
+    names = () if code is None else code.co_varnames[: code.co_argcount]
+    return Request(
+        name=tool.name,
+        call_id=getattr(context, "tool_call_id", None),
+        description=tool.description,
+        tool=tool,
+        function=function,
+        args=(text,),
+        injected=frozenset(names[0 if bound_to(function) is None else 1 :][:1]),
+    )
+
+
+def _read_shell(tool: Any, given: Given) -> Request:
+    """Of a shell on this machine: what runs its commands gets them in a request."""
+    call = given["args"][0].data
+    return Request(
+        name=tool.name,
+        call_id=call.call_id,
+        tool=tool,
+        function=(object_vars(tool) or {}).get("executor"),
+        arguments=object_vars(call.action),
+        whole=True,
+    )
+
+
+def _refused_by_guardrail(nothing: Any, given: Given, result: Any) -> Iterable[Request]:
+    context = given["tool_context"]
+    if result is not None:
+        yield Request(
+            name=given["func_tool"].name,
+            call_id=context.tool_call_id,
+            tool=given["func_tool"],
+            arguments=context.tool_arguments,
+            refusal=result,
+            status="context_error",
+        )
+
+
+def _refused_by_person(nothing: Any, given: Given, result: Any) -> Iterable[Request]:
+    if isinstance(result, str):
+        asked = given.get("tool_call")
+        yield Request(
+            name=given["tool_name"],
+            call_id=given["call_id"],
+            arguments=_asked(asked, "arguments") or _asked(asked, "input") or _asked(asked, "action"),
+            refusal=result,
+            status="context_error",
+        )
+
+
+def _asked(call: Any, name: str) -> Any:
+    """Return a field of the model's call, which may be a mapping or a model."""
+    found = call.get(name) if isinstance(call, dict) else getattr(call, name, None)
+    return found if found is None or isinstance(found, str | dict) else object_vars(found)
+
+
 def _note_arguments(call: Any, schema: Any, given: Given, result: Any) -> None:
     """Take the arguments as the function gets them, without the run's context."""
     parameters = list(schema.signature.parameters.values())[1 if schema.takes_context else 0 :]
@@ -95,6 +172,8 @@ def _output(result: Any) -> Any:
     return result.output
 
 
+_EXECUTION = "agents.run_internal.tool_execution"
+
 ADAPTER = Adapter(
     name="openai-agents",
     distribution="openai-agents",
@@ -111,16 +190,36 @@ ADAPTER = Adapter(
             role="note",
             note=_note_error,
         ),
+        Entry(place="agents.mcp.server:MCPServer.call_tool", read=_read_server, judge=mcp.judge),
+        Entry(place="agents.tool:CustomTool.on_invoke_tool", role="field", read=_read_custom),
+        Entry(place="agents.tool:ShellTool.executor", role="field", read=_read_shell),
+        Entry(place="agents.tool:LocalShellTool.executor", role="field", read=_read_shell),
+        Entry(
+            place=f"{_EXECUTION}:_execute_tool_input_guardrails",
+            role="after",
+            after=_refused_by_guardrail,
+            raised=True,
+        ),
+        Entry(
+            place=f"{_EXECUTION}:resolve_approval_rejection_message", role="after", after=_refused_by_person
+        ),
         Entry(place="agents.exceptions:ToolTimeoutError.__init__", role="note", note=_note_timeout),
         Entry(
             place="agents.run_internal.turn_resolution:process_model_response", role="refuse", refuse=_refuse
         ),
     ),
-    tools=("agents.tool:FunctionTool", "agents.agent:Agent"),
+    tools=(
+        "agents.tool:FunctionTool",
+        "agents.tool:CustomTool",
+        "agents.tool:ShellTool",
+        "agents.tool:LocalShellTool",
+        "agents.agent:Agent",
+    ),
     expand=lambda value: (value, *((object_vars(value) or {}).get("tools") or ())),
-    recorded="Each call of a function tool, an agent used as a tool, and a tool of an MCP server, with the "
-    "model's call id; the function's own exception in place of the default error text; timeouts; arguments "
-    "that do not fit and unknown tools as rejected.",
+    recorded="Each call of a function tool, a custom tool, a shell on this machine, an agent used as a tool, "
+    "and a tool of an MCP server, with the model's call id; the function's own exception in place of the "
+    "default error text; timeouts; arguments that do not fit, unknown tools, and calls that a guardrail of "
+    "the tool or a person refused (`context_error`), as rejected.",
     not_recorded="Tools that run at the provider (web search, code interpreter, hosted MCP), computer and "
-    "shell tools, handoffs, guardrails.",
+    "patch tools, handoffs, guardrails themselves. A call that waits for approval, until that is given.",
 )

@@ -1,13 +1,15 @@
 """Pydantic AI.
 
 The tool manager validates, then executes, often in another task: a call that is refused never comes to be
-executed. So there are two requests: the one that is executed, and the refusal. The body is the function's
+executed. So there are two requests: the one that is executed, and the refusal. What a person denied is told
+where the denial is made a message. The body is the function's
 schema, which calls the function with the arguments validated; tools of other toolsets have no body, their
 result and exception pass through as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
@@ -98,6 +100,26 @@ def _own(error: BaseException) -> BaseException:
     return error
 
 
+def _meaning(error: BaseException) -> tuple[str, str] | None:
+    """Return what a tool means that puts its call off: it is not done now, nor has it failed."""
+    put_off = type(error).__name__ in ("ApprovalRequired", "CallDeferred")
+    return ("tool_call_cancelled", "cancelled") if put_off else None
+
+
+def _denied(nothing: Any, given: Given, result: Any) -> Iterable[Request]:
+    """Give the call that a person denied, out of what is made of the denial for the model."""
+    denial = given["tool_result"]
+    if type(denial).__name__ == "ToolDenied":
+        call = given["call"]
+        yield Request(
+            name=call.tool_name,
+            call_id=call.tool_call_id,
+            arguments=call.args,
+            refusal=denial.message,
+            status="context_error",
+        )
+
+
 def _expand(value: Any) -> tuple[Any, ...]:
     """Return what stands for a tool (its function) or for an agent (its toolsets) in the requests."""
     held = object_vars(value) or {}
@@ -116,8 +138,9 @@ ADAPTER = Adapter(
     tested="2.68.0",
     entries=(
         Entry(place=f"{_MANAGER}._make_validation_failure", read=_read_refusal),
-        Entry(place=f"{_MANAGER}.execute_tool_call", read=_read_execution, own=_own),
-        Entry(place=f"{_FUNCTIONS}.call_tool", read=_read_toolset, own=_own),
+        Entry(place=f"{_MANAGER}.execute_tool_call", read=_read_execution, own=_own, meaning=_meaning),
+        Entry(place=f"{_FUNCTIONS}.call_tool", read=_read_toolset, own=_own, meaning=_meaning),
+        Entry(place="pydantic_ai._tool_execution:build_tool_return_part", role="after", after=_denied),
         Entry(
             place="pydantic_ai._function_schema:FunctionSchema.call",
             role="body",
@@ -133,9 +156,10 @@ ADAPTER = Adapter(
     expand=_expand,
     recorded="Each tool call of an agent's run, streamed or not, of function tools and of any other "
     "toolset, under the name that the model knows, with its call id and the validated "
-    "arguments. Refused arguments and unknown tools as rejected; a tool's time limit as a "
-    "timeout.",
-    not_recorded="Requests to models; output tools and output functions. A tool that asks for approval or "
-    "is deferred is recorded as the exception that it raises for that. Up to 2.62 a toolset that is pointed "
+    "arguments. Refused arguments and unknown tools, and calls that a person denied (`context_error`), as "
+    "rejected; a tool's time limit as a timeout. A tool that asks for approval or defers its call is "
+    "cancelled, with the exception that it raises for that.",
+    not_recorded="Requests to models; output tools and output functions; a call that is put off before its "
+    "tool runs, until it is approved. Up to 2.62 a toolset that is pointed "
     "at behind a prefix is recorded under the name without it.",
 )

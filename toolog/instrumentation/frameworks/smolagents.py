@@ -52,6 +52,9 @@ def _read_tool(tool: Any, given: Given) -> Request:
     kwargs = given.get("kwargs", {})
     if len(args) == 1 and not kwargs and isinstance(args[0], dict) and set(args[0]) <= set(tool.inputs):
         kwargs, args = args[0], ()  # as the tool itself will do
+    stands_for = _stands_for_another(tool)
+    if stands_for and len(args) == 1 and tool.inputs:  # which of several is which, only it itself knows
+        kwargs, args = {next(iter(tool.inputs)): args[0], **kwargs}, ()
     return Request(
         name=tool.name,
         description=tool.description,
@@ -59,7 +62,15 @@ def _read_tool(tool: Any, given: Given) -> Request:
         function=_function(tool),
         args=args,
         arguments=kwargs,
+        whole=stands_for,
     )
+
+
+def _stands_for_another(tool: Any) -> bool:
+    """Whether a tool hands on whatever it gets (to a tool of LangChain, a Space, an MCP server), so that only
+    its inputs tell the names of the arguments."""
+    held = find_static(type(tool), "skip_forward_signature_validation")
+    return held is not None and held[1] is True
 
 
 def _read_agent(agent: Any, given: Given) -> Request:

@@ -55,11 +55,14 @@ class Request:
     whole: True where the function takes all the model's arguments as one value: their names are the model's.
     known: False when the framework has no tool of this name.
     has_body: whether a body (or a note) sees this tool run; only then can a request be told to be refused.
+    hands_on: False where this layer runs code of the tool's own, so that another tool further in, even one of
+        the same name, is a call of its own.
     remote: the name that the same tool has on another side (an MCP server's own name for it).
     type: ``function``, or ``extension`` for a tool that another program runs.
     carrier: the context that came with the request (``traceparent``), when that came over a wire.
     refusal: why this request is not going to be a call: it is recorded as rejected at once.
-    status: the status of a refusal, where it is neither bad arguments nor an unknown tool.
+    status: the status of a refusal that comes from this layer, where it is neither bad arguments nor an
+        unknown tool.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Request:
     whole: bool = False
     known: bool = True
     has_body: bool = True
+    hands_on: bool = True
     remote: str | None = None
     type: str = "function"
     carrier: Mapping[str, Any] | None = None
@@ -138,8 +142,11 @@ class Entry:
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
     delegates: for a request that the framework makes of another one, under another name (a mounted server).
     send: for a request that goes over a wire.
-    note, after: for the roles of those names.
+    note, after: for the roles of those names. ``raised``: the exception that came out is told to ``after``,
+        too, in place of a result.
     refuse: for the role ``refuse``: gives the calls that will be refused.
+    makes: for the role ``made``: whether what is made of these arguments runs a tool's own code (default:
+        yes).
     """
 
     place: str
@@ -151,10 +158,12 @@ class Entry:
     send: Send | None = None
     note: Note | None = None
     after: After | None = None
+    raised: bool = False
     refuse: Callable[[Any, Given], list[Request]] | None = None
     own: Callable[[BaseException], BaseException] | None = None
     opens: bool = True
     delegates: bool = False
+    makes: Callable[[Given], bool] | None = None
 
     @property
     def is_body(self) -> bool:

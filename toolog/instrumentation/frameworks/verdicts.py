@@ -105,8 +105,10 @@ class Judged(Call):
         if self.packed_output is not None:
             output, cuts = self.packed_output, self.output_cuts
         own = self.own_error
-        if own is not None and _is_cancelled(own) and error is not None and not _is_cancelled(error):
-            own = None  # given up by a layer further out, which says why
+        if own is not None and is_cancelled(own):
+            why = self.failure if error is None else error
+            if why is not None and not (isinstance(why, BaseException) and is_cancelled(why)):
+                own = None  # given up by a layer further out, which says why
         if own is None and not self.claimed and self.noted is not None:
             own = self.noted
         if own is None and error is not None:
@@ -149,13 +151,13 @@ class Judged(Call):
             if not self.request.known:
                 self.refused = "unknown_tool"
             else:
-                self.refused = "validation_error" if told is None else told.status
+                self.refused = (self.request.status or "validation_error") if told is None else told.status
         self.add(phase="validation")
         return "tool_call_rejected", self.refused
 
     def _wrap(self, own: BaseException, outer: BaseException | None) -> None:
         """Name in the chain what a layer further out made of the tool's own exception."""
-        if outer is None or outer is own or _is_cancelled(outer):
+        if outer is None or outer is own or is_cancelled(outer):
             return
         described = describe_error(own)
         wrapper = describe_error(outer)
@@ -185,5 +187,6 @@ def is_misfit(error: BaseException, function: Any) -> bool:
     return not fits
 
 
-def _is_cancelled(error: BaseException) -> bool:
+def is_cancelled(error: BaseException) -> bool:
+    """Whether an exception says that a call was given up from outside."""
     return isinstance(error, asyncio.CancelledError) or kind_of(error)[1] == "cancelled"
