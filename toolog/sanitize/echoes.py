@@ -24,6 +24,8 @@ _LEAST_VARIETY = 4
 _MOST_NAME_WORDS = 2
 _SCHEME = re.compile(r"([A-Za-z-]{2,16}) +(\S+)")
 _DATE = re.compile(r"(?:19|20)[0-9]{2}(-?)(?:0[1-9]|1[0-2])\1(?:[0-2][0-9]|3[01])(?:[T_ ].*)?")
+#: What stands in JSON inside a text as it stands in the text.
+_UNESCAPED = re.compile(r"[A-Za-z0-9%+._~-]+")
 #: Where a secret is kept is no secret.
 _FILE = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:|/(?:home|etc|usr|var|tmp|opt|root|run|srv|mnt|app|data|Users|secrets|proc|dev))"
@@ -78,14 +80,17 @@ class Echoes:
             return False
         needed = data is None
         for value in self._rules:
-            found = spellings(value)
-            if data is not None and not needed:
-                needed = data.count(_encoded(value)) != len(self._places[value]) or any(
-                    _encoded(spelling) in data for spelling in found if spelling != value
-                )
-            for spelling in found:
-                if spelling not in self._rules:
-                    self._values.setdefault(spelling, value)
+            if data is not None:
+                needed = needed or data.count(_encoded(value)) != len(self._places[value])
+            for spelling in spellings(value):
+                if spelling in self._rules:
+                    continue
+                if data is not None:
+                    if _encoded(spelling) in data:
+                        needed = True
+                    elif _UNESCAPED.fullmatch(spelling):
+                        continue  # (and in no text inside a text either)
+                self._values.setdefault(spelling, value)
         self._values |= {value: value for value in self._rules}
         self._values = dict(sorted(self._values.items(), key=lambda item: (-len(item[0]), item[0])))
         self._raw = [_encoded(spelling) for spelling in self._values]
