@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import ormsgpack
 
 from toolog.sanitize import shapes
+from toolog.sanitize.echoes import Echoes
 from toolog.sanitize.fold import fold
 from toolog.sanitize.jsontext import dump_like, parse
 from toolog.sanitize.masks import CYCLE, FAILED, TRUNCATED
@@ -61,22 +62,41 @@ class Finding(NamedTuple):
     length: int
 
 
+def packed(value: Any) -> bytes | None:
+    """Answer plain data as MessagePack; None for anything else."""
+    try:
+        return ormsgpack.packb(value, option=_EXACT)
+    except (TypeError, ValueError):
+        return None
+
+
 class Walk:
     """One run over one value.
 
     :param policy: the rules.
     :param path: where the value stands in the record (`input`), as segments.
     :param findings: where each thing that is masked gets listed; None when nobody asks.
+    :param echoes: what names told in this value and in those that belong to it; None where nothing belongs
+        to it. Made by the walk when a name tells something.
     """
 
-    __slots__ = ("_findings", "_open", "counts", "path", "policy")
+    __slots__ = ("_findings", "_inside", "_known", "_open", "counts", "echoes", "path", "policy")
 
-    def __init__(self, policy: Policy, path: Path = (), findings: list[Finding] | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        path: Path = (),
+        findings: list[Finding] | None = None,
+        echoes: Echoes | None = None,
+    ) -> None:
         self.policy = policy
         self.path = path
         self.counts: dict[str, int] = {}
         self._findings = findings
         self._open: set[int] = set()
+        self._inside = 0  # texts of JSON around what is walked
+        self.echoes = echoes
+        self._known = echoes if echoes is not None and echoes.searched else None
 
     def run(self, value: Any) -> Any:
         """Answer the value with its secrets masked; the same object when there are none. Never raises."""
@@ -106,12 +126,17 @@ class Walk:
         if type(value) is dict or type(value) is list:
             return self._container(value, verdict, path, depth)
         if isinstance(value, str):
-            return self._secret(value, verdict, path, depth) if verdict else self._text(value, path, depth)
+            if verdict is None:
+                return self._text(value, path, depth)
+            clean = self._secret(value, verdict, path, depth)
+            if clean is value and (hits := self._hits(value)) and not is_mask(value):
+                return self._mask(hits[0][2], value, path, value)  # (a reference that shows one)
+            return clean
         if isinstance(value, int | float):
             return self._number(value, verdict, path)
         if isinstance(value, bytes | bytearray | memoryview):
             text = bytes(value).decode("utf-8", "surrogateescape")
-            clean = self._secret(text, verdict, path, depth) if verdict else self._text(text, path, depth)
+            clean = self._step(text, verdict, path, depth)
             if clean is text or clean is _DROP:
                 return value if clean is text else clean
             return clean.encode("utf-8", "surrogateescape")
@@ -136,6 +161,7 @@ class Walk:
                 return value
         if verdict[1] and not fits_shape(text, verdict[1]):
             return value
+        self._tell(verdict[0], text, path, plain=False)
         return self._mask(verdict[0], text, path, value)
 
     def _mask(self, rule: str, text: str, path: Path, value: Any) -> Any:
@@ -165,10 +191,21 @@ class Walk:
             return self._text(value, path, depth)
         if rule in self.policy.disabled or (shape and not fits_shape(fold(value), shape)):
             return self._text(value, path, depth)
+        self._tell(rule, value, path)
         return self._mask(rule, value, path, value)
 
+    def _tell(self, rule: str, text: str, path: Path, *, plain: bool = True) -> None:
+        """Collect what a name tells, for the search after the walk."""
+        if self._known is None and rule not in self.policy.disabled:
+            if self.echoes is None:
+                self.echoes = Echoes()
+            self.echoes.add(text, rule, path, self.policy.words, plain=plain and not self._inside)
+
+    def _hits(self, text: str) -> list[Span]:
+        return [] if self._known is None else self._known.find(text)
+
     def _is_clean(self, text: str) -> bool:
-        return not find_spans(self.policy, text)
+        return not find_spans(self.policy, text) and not self._hits(text)
 
     def _text(self, text: str, path: Path, depth: int) -> Any:
         policy = self.policy
@@ -178,28 +215,31 @@ class Walk:
             return (cut if isinstance(cut, str) else "") + TRUNCATED
         if len(text) < _LEAST_TEXT and not policy.user_rules:
             return text
-        known = policy.memory.get(text) if self._findings is None else None
+        hits = self._hits(text)
+        known = policy.memory.get(text) if self._findings is None and not hits else None
         if known is not None:
             masked, notes = known
             for rule in notes:
                 self._note(rule, path, 0)
             return masked
         families = policy.families(text)
-        if not families and not policy.user_rules:
+        if not families and not policy.user_rules and not hits:
             return text
         found, parsed = parse(text)
         if found:
+            self._inside += 1
             clean = self._walk(parsed, None, path, depth + 1)
+            self._inside -= 1
             return text if clean is parsed else dump_like(text, None if clean is _DROP else clean)
         before = dict(self.counts)
-        masked = self._mask_spans(text, families, path)
-        if masked is not text:
+        masked = self._mask_spans(text, families, path, hits)
+        if masked is not text and not hits:  # (what one record told is none of the others' business)
             notes = [rule for rule, count in self.counts.items() for _ in range(count - before.get(rule, 0))]
             policy.memory.put(text, masked, notes)
         return masked
 
-    def _mask_spans(self, text: str, families: list[str], path: Path) -> str:
-        """Answer a text with all that the finders see in it masked."""
+    def _mask_spans(self, text: str, families: list[str], path: Path, hits: list[Span]) -> str:
+        """Answer a text with all that the finders see in it masked, and what else is known of it."""
         # A mask may uncover what stood half behind the secret; so that masking twice changes nothing, look
         # again. Texts that differ in their secrets only are the same by then, so what was looked at is
         # remembered.
@@ -208,7 +248,7 @@ class Walk:
         raw = text
         changed: list[tuple[int, int]] = []
         for _ in range(_PASSES):
-            spans = find_spans(policy, text, families, changed)
+            spans = find_spans(policy, text, families, changed, hits)
             if not spans:
                 if text is not raw and len(text) <= _MOST_SETTLED:
                     if len(settled) >= _SETTLED:
@@ -216,10 +256,11 @@ class Walk:
                     settled.add(text)
                 break
             text, changed = self._replace(text, spans, path)
-            if text in settled:
+            hits = self._hits(text)
+            if text in settled and not hits:
                 break
             families = policy.families(text)
-            if not families and not policy.user_rules:
+            if not families and not policy.user_rules and not hits:
                 break
         return text
 
@@ -230,7 +271,7 @@ class Walk:
         at = size = 0
         for start, end, rule in spans:
             self._note(rule, path, end - start)
-            mask = self.policy.masks.render(rule, text[start:end], self._is_clean)
+            mask = self._render(rule, text[start:end])
             parts += [text[at:start], mask]
             size += start - at
             changed.append((size, size + len(mask)))
@@ -238,6 +279,11 @@ class Walk:
             at = end
         parts.append(text[at:])
         return "".join(parts), changed
+
+    def _render(self, rule: str, shown: str) -> str:
+        if self._known is None:
+            return self.policy.masks.render(rule, shown, self._is_clean)
+        return self._known.render(self.policy.masks, rule, shown, self._is_clean)
 
     # -- containers
     # -------------------------------------------------------------------------------------------------
@@ -274,16 +320,17 @@ class Walk:
     def _holds_nothing(self, value: Any) -> bool:
         """Tell, by one scan of its MessagePack bytes, that there is nothing to hide in a container of plain
         data."""
-        try:
-            return not self.policy.flags(ormsgpack.packb(value, option=_EXACT))
-        except (TypeError, ValueError):  # not plain data: only walking can tell
+        data = packed(value)
+        if data is None or self.policy.flags(data):  # (of what is no plain data, only walking can tell)
             return False
+        return self._known is None or not self._known.stand_in(data)
 
     def _plain_dict(self, value: dict[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
         """Do what `_mapping` does, faster, for an ordinary dict: known clean keys, no describing ones."""
         policy = self.policy
         known = policy.known_keys
-        if verdict is not None or not policy.plain or not shapes.DESCRIBERS.isdisjoint(value):
+        simple = verdict is None and policy.plain and self._known is None
+        if not simple or not shapes.DESCRIBERS.isdisjoint(value):
             return self._mapping(value, verdict, path, depth)
         changed: dict[Any, Any] | None = None
         for key, item in value.items():
@@ -356,7 +403,9 @@ class Walk:
         return clean if changed else value
 
     def _key(self, key: Any, path: Path, depth: int) -> Any:
-        if (type(key) is str and self.policy.is_clean_key(key)) or not isinstance(key, str | bytes | tuple):
+        if not isinstance(key, str | bytes | tuple):
+            return key
+        if type(key) is str and self.policy.is_clean_key(key) and not self._hits(key):
             return key
         fresh = self._walk(key, None, (*path, "(key)"), depth + 1)
         return "[MASKED:key]" if fresh is _DROP else fresh
@@ -379,6 +428,7 @@ class Walk:
         for at in shapes.curl_users(items):
             user, _, secret = items[at].partition(":")
             if fresh[at] is items[at] and secret and not is_mask(secret) and not is_reference(secret):
+                self._tell("password", secret, (*path, str(at)))
                 mask = self._mask("password", secret, (*path, str(at)), secret)
                 fresh[at] = items[at] if mask is secret else f"{user}:{'' if mask is _DROP else mask}"
         return shapes.rebuild(value, items, fresh, _DROP)
@@ -390,10 +440,11 @@ class Walk:
         mark = self.policy.words.judge(name) if name else None
         if mark is None:
             return self._walk(pair, None, path, depth)
+        first = self._key(pair[0], path, depth)
         second = self._walk(pair[1], mark, (*path, name or ""), depth + 1)
-        if second is pair[1] or second is _DROP:
+        if second is _DROP or (second is pair[1] and first is pair[0]):
             return pair if second is pair[1] else _DROP
-        return [pair[0], second] if isinstance(pair, list) else (pair[0], second)
+        return [first, second] if isinstance(pair, list) else (first, second)
 
     def _rows(self, rows: Any, marks: shapes.Marks, path: Path, depth: int) -> Any:
         fresh = []

@@ -12,6 +12,7 @@ import logging
 import re
 from typing import Any
 
+from toolog.sanitize.echoes import Echoes
 from toolog.sanitize.engine import Walk
 from toolog.sanitize.masks import FAILED
 from toolog.sanitize.policy import Policy
@@ -28,78 +29,101 @@ _FORMATTER = logging.Formatter()
 
 def mask_record(record: logging.LogRecord, policy: Policy) -> None:
     """Mask everything of a record that a formatter could show. Never raises: what breaks is withheld."""
+    echoes = Echoes()
+    _mask_parts(record, policy, echoes)
     try:
-        _mask_message(record, policy)
+        again = echoes.search()
+    except Exception:
+        _withhold(record)
+    else:
+        if again:
+            _mask_parts(record, policy, echoes)
+
+
+def _withhold(record: logging.LogRecord) -> None:
+    record.msg, record.args = FAILED, None
+    if record.exc_info or record.exc_text:
+        record.exc_info, record.exc_text = None, FAILED
+    _withhold_rest(record)
+
+
+def _withhold_rest(record: logging.LogRecord) -> None:
+    record.stack_info = None
+    for name in [name for name in vars(record) if name not in _STANDARD]:
+        setattr(record, name, FAILED)
+
+
+def _mask_parts(record: logging.LogRecord, policy: Policy, echoes: Echoes) -> None:
+    try:
+        _mask_message(record, policy, echoes)
     except Exception:
         record.msg, record.args = FAILED, None
     try:
-        _mask_exception(record, policy)
+        _mask_exception(record, policy, echoes)
     except Exception:
         record.exc_info, record.exc_text = None, FAILED
     try:
         if record.stack_info:
-            record.stack_info = _clean(str(record.stack_info), policy)
-        _mask_extras(record, policy)
+            record.stack_info = _clean(str(record.stack_info), policy, echoes)
+        _mask_extras(record, policy, echoes)
         for name in _NAMES:
             given = getattr(record, name, None)
             if type(given) is str:
-                clean = _clean(given, policy)
+                clean = _clean(given, policy, echoes)
                 if clean is not given:
                     setattr(record, name, clean)
     except Exception:
-        record.stack_info = None
-        for name in [name for name in vars(record) if name not in _STANDARD]:
-            setattr(record, name, FAILED)
+        _withhold_rest(record)
 
 
-def _clean(value: Any, policy: Policy, path: tuple[str, ...] = ()) -> Any:
-    return Walk(policy, path).run(value)
+def _clean(value: Any, policy: Policy, echoes: Echoes) -> Any:
+    return Walk(policy, echoes=echoes).run(value)
 
 
-def _mask_message(record: logging.LogRecord, policy: Policy) -> None:
+def _mask_message(record: logging.LogRecord, policy: Policy, echoes: Echoes) -> None:
     if not record.args:
         if isinstance(record.msg, str):
-            clean = _clean(record.msg, policy)
+            clean = _clean(record.msg, policy, echoes)
             if clean is not record.msg:
                 record.msg = clean
             return
-        shown = _clean(record.msg, policy)
+        shown = _clean(record.msg, policy, echoes)
         if shown is not record.msg:
             record.msg = shown
         else:
-            _mask_opaque(record, policy)
+            _mask_opaque(record, policy, echoes)
         return
-    args = _clean_args(record.args, policy)
+    args = _clean_args(record.args, policy, echoes)
     if args is not record.args:
         record.args = args
     try:
         text = record.getMessage()
     except Exception:
         # The application's own mistake (wrong number of arguments): logging will tell it, with masked data.
-        clean = _clean(str(record.msg), policy)
+        clean = _clean(str(record.msg), policy, echoes)
         record.msg = clean
         return
-    clean = _clean(text, policy)
+    clean = _clean(text, policy, echoes)
     if clean is text:
         return
-    if not _put_back(record, clean, policy):
+    if not _put_back(record, clean, policy, echoes):
         record.msg, record.args = (
             clean.replace("%", "%%") + "%.0s" * _arity(record.args),
             record.args and _blanks(record.args),
         )
 
 
-def _clean_args(args: Any, policy: Policy) -> Any:
+def _clean_args(args: Any, policy: Policy, echoes: Echoes) -> Any:
     if isinstance(args, dict):
-        return _clean(args, policy)
+        return _clean(args, policy, echoes)
     fresh = tuple(str(clean) if isinstance(item, BaseException) and clean is not item else clean
-                  for item in args for clean in [_clean(item, policy)])  # fmt: skip
+                  for item in args for clean in [_clean(item, policy, echoes)])  # fmt: skip
     return args if all(a is b for a, b in zip(fresh, args, strict=True)) else fresh
 
 
-def _mask_opaque(record: logging.LogRecord, policy: Policy) -> None:
+def _mask_opaque(record: logging.LogRecord, policy: Policy, echoes: Echoes) -> None:
     text = str(record.msg)
-    clean = _clean(text, policy)
+    clean = _clean(text, policy, echoes)
     if clean is not text:
         record.msg = clean
 
@@ -112,13 +136,13 @@ def _blanks(args: Any) -> Any:
     return ("",) * len(args) if isinstance(args, tuple) else None
 
 
-def _put_back(record: logging.LogRecord, clean: str, policy: Policy) -> bool:
+def _put_back(record: logging.LogRecord, clean: str, policy: Policy, echoes: Echoes) -> bool:
     """Write the masked message as a format with masked arguments; answer False when that cannot be done
     exactly."""
     template = str(record.msg)
     args = record.args
     if isinstance(args, dict):
-        return _put_back_mapping(record, template, args, policy)
+        return _put_back_mapping(record, template, args, policy, echoes)
     assert isinstance(args, tuple)
     pieces: list[tuple[str, str, int]] = []  # format text, rendered text, index of its argument or -1
     at = number = 0
@@ -134,13 +158,12 @@ def _put_back(record: logging.LogRecord, clean: str, policy: Policy) -> bool:
             number += 1
     pieces.append((template[at:], template[at:], -1))
     text = "".join(piece[1] for piece in pieces)
-    spans = find_spans(policy, text)
+    spans = find_spans(policy, text, known=echoes.find(text))
     if not spans or number != len(args):
         return False
     fresh = list(args)
     parts: list[str] = []
     offset = 0
-    hidden = policy.masks
     given: set[int] = set()
     for form, shown, place in pieces:
         start, end = offset, offset + len(shown)
@@ -153,7 +176,7 @@ def _put_back(record: logging.LogRecord, clean: str, policy: Policy) -> bool:
             out += text[point : max(low, start)]
             whole = low >= start and high <= end
             if index not in given and (place >= 0 or whole or high <= end):
-                out += hidden.render(rule, text[low:high])
+                out += echoes.render(policy.masks, rule, text[low:high])
                 given.add(index)
             point = min(high, end)
         if not touched:
@@ -168,13 +191,15 @@ def _put_back(record: logging.LogRecord, clean: str, policy: Policy) -> bool:
     if len(given) != len(spans):
         return False
     message = "".join(parts)
-    if _clean(message % tuple(fresh), policy) != message % tuple(fresh):
+    if _clean(message % tuple(fresh), policy, echoes) != message % tuple(fresh):
         return False
     record.msg, record.args = message, tuple(fresh)
     return True
 
 
-def _put_back_mapping(record: logging.LogRecord, template: str, args: dict[str, Any], policy: Policy) -> bool:
+def _put_back_mapping(
+    record: logging.LogRecord, template: str, args: dict[str, Any], policy: Policy, echoes: Echoes
+) -> bool:
     fresh = dict(args)
     for match in _DIRECTIVE.finditer(template):
         key = match.group("key")
@@ -182,35 +207,35 @@ def _put_back_mapping(record: logging.LogRecord, template: str, args: dict[str, 
             continue
         before = template[: match.start()] % fresh
         shown = match.group() % args
-        spans = find_spans(policy, before + shown)
+        spans = find_spans(policy, before + shown, known=echoes.find(before + shown))
         if any(high > len(before) for _, high, _ in spans):
-            fresh[key] = policy.masks.render(spans[-1][2], shown)
+            fresh[key] = echoes.render(policy.masks, spans[-1][2], shown)
             template = template.replace(match.group(), f"%({key})s")
     message = template % fresh
-    if _clean(message, policy) != message:
+    if _clean(message, policy, echoes) != message:
         return False
     record.msg, record.args = template, fresh
     return True
 
 
-def _mask_exception(record: logging.LogRecord, policy: Policy) -> None:
+def _mask_exception(record: logging.LogRecord, policy: Policy, echoes: Echoes) -> None:
     if record.exc_text:
-        record.exc_text = _clean(record.exc_text, policy)
+        record.exc_text = _clean(record.exc_text, policy, echoes)
     info = record.exc_info
     if not info or not isinstance(info, tuple) or info[0] is None:
         return
     text = _FORMATTER.formatException(info)
-    clean = _clean(text, policy)
+    clean = _clean(text, policy, echoes)
     if clean is not text:
         # The exception object itself would show what the text no longer does: it does not travel on.
         record.exc_text, record.exc_info = clean, None
 
 
-def _mask_extras(record: logging.LogRecord, policy: Policy) -> None:
+def _mask_extras(record: logging.LogRecord, policy: Policy, echoes: Echoes) -> None:
     extras = {name: value for name, value in vars(record).items() if name not in _STANDARD}
     if not extras:
         return
-    clean = _clean(extras, policy)
+    clean = _clean(extras, policy, echoes)
     if clean is extras:
         return
     for name, value in extras.items():

@@ -3,11 +3,9 @@ later."""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import re2
 
@@ -20,6 +18,7 @@ from toolog.sanitize.memory import MOST_TEXTS, Memory
 from toolog.sanitize.patterns import DIGITS
 from toolog.sanitize.prefilter import Prefilter, little_set
 from toolog.sanitize.rules import FINDERS, NUMBER_FINDERS, Span
+from toolog.sanitize.spellings import spellings
 from toolog.sanitize.text import NamedText
 from toolog.sanitize.words import KeyWords, split
 
@@ -337,22 +336,12 @@ def _user_rules(given: Any) -> list[UserRule]:
 
 
 def _known(secrets: list[str]) -> list[str]:
-    """Answer every spelling of the known secrets, longest first: as such, escaped, quoted, base64 at any
-    offset."""
+    """Answer every spelling of the known secrets, longest first."""
     found: set[str] = set()
     for secret in secrets:
         if len(secret) < _LEAST_SECRET:
             raise ConfigError(
                 f"sanitizer option 'known_secrets': a secret has fewer than {_LEAST_SECRET} characters"
             )
-        escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-        found |= {secret, quote(secret, safe=""), quote(secret), quote(quote(secret, safe=""), safe="")}
-        found |= escaped | {json.dumps(text)[1:-1] for text in escaped}
-        raw = secret.encode("utf-8", "replace")
-        for offset in range(3):
-            text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
-            core = text[(0, 2, 3)[offset] :]
-            core = core if (len(raw) + offset) % 3 == 0 else core[:-1]
-            if len(core) >= 8:
-                found |= {core, core.replace("+", "-").replace("/", "_")}
+        found |= spellings(secret)
     return sorted(found, key=lambda text: (-len(text), text))

@@ -10,7 +10,8 @@ from typing import Any
 
 from toolog.errors import ConfigError, unknown_key
 from toolog.sanitize import logfilter
-from toolog.sanitize.engine import Finding, Walk
+from toolog.sanitize.echoes import Echoes
+from toolog.sanitize.engine import Finding, Walk, packed
 from toolog.sanitize.masks import FAILED
 from toolog.sanitize.policy import OPTIONS, Policy
 
@@ -124,22 +125,35 @@ class Sanitizer(logging.Filter):
         """
         return self.sanitize_at(value)[0]
 
-    def sanitize_at(self, value: Any, path: str = "", tool: str | None = None) -> tuple[Any, dict[str, int]]:
+    def sanitize_at(
+        self, value: Any, path: str = "", tool: str | None = None, echoes: Echoes | None = None
+    ) -> tuple[Any, dict[str, int]]:
         """Sanitize a value that stands at a path of a record (`input`), for a tool.
 
+        :param echoes: what names told in this value and in the others of its record; the caller sees to the
+            search. None: the value is all there is.
         :returns: the value, and how many things were masked by each rule.
         """
         try:
             policy = self.policy(tool)
-            walk = Walk(policy, _segments(path) if path else ())
-            return walk.run(value), walk.counts
+            place = _segments(path) if path else ()
+            walk = Walk(policy, place, echoes=echoes)
+            clean = walk.run(value)
+            if echoes is None and walk.echoes is not None and walk.echoes.search(packed(value)):
+                walk = Walk(policy, place, echoes=walk.echoes)
+                clean = walk.run(value)
+            return clean, walk.counts
         except Exception:
             return FAILED, {"redaction_failed": 1}
 
     def explain(self, value: Any, tool: str | None = None) -> list[Finding]:
         """List what would be masked: path, rule and length of each, never a value."""
         findings: list[Finding] = []
-        Walk(self.policy(tool), (), findings).run(value)
+        walk = Walk(self.policy(tool), (), findings)
+        walk.run(value)
+        if walk.echoes is not None and walk.echoes.search():
+            findings.clear()
+            Walk(self.policy(tool), (), findings, walk.echoes).run(value)
         return findings
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -19,6 +19,7 @@ from toolog.levels import watch_filters
 from toolog.process import Names
 from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import Sanitizer, default, inuse
+from toolog.sanitize.echoes import Echoes
 from toolog.sanitize.policy import Policy
 from toolog.snapshot.flat import texts_in
 
@@ -119,16 +120,27 @@ def _tool(record: ToolRecord) -> str | None:
 
 def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> bytes:
     content: dict[str, Any] = ormsgpack.unpackb(_COUNTS[count] + tail)
-    tool = _tool(record)
+    echoes = Echoes()
+    parts, masked = _clean(content, rules, _tool(record), echoes)
+    if echoes.search(tail):
+        parts, masked = _clean(content, rules, _tool(record), echoes)
+    return record.assemble(tail if parts is None else parts, count, masked)
+
+
+def _clean(
+    content: dict[str, Any], rules: Sanitizer, tool: str | None, echoes: Echoes
+) -> tuple[bytes | None, dict[str, int] | None]:
+    """Return the content sanitized and packed, and how many masks of each rule are in it; None for both when
+    nothing changed."""
     masked: dict[str, int] = {}
     parts: list[bytes] = []
     changed = False
     for key, value in content.items():
         try:
             if key == "truncated":
-                clean, counts = _clean_paths(value, rules, tool)
+                clean, counts = _clean_paths(value, rules, tool, echoes)
             else:
-                clean, counts = rules.sanitize_at(value, key, tool)
+                clean, counts = rules.sanitize_at(value, key, tool, echoes)
         except Exception as error:
             contain("sanitize", error)
             clean, counts = FAILED, {"redaction_failed": 1}
@@ -140,18 +152,18 @@ def _walk(record: ToolRecord, tail: bytes, count: int, rules: Sanitizer) -> byte
             if key == "tags" and isinstance(value, dict) and value.get(HOLD_TAG) is not None:
                 clean[HOLD_TAG] = FAILED  # why is hidden, but on hold it is
         parts += [ormsgpack.packb(key), ormsgpack.packb(clean)]
-    if not changed:
-        return record.assemble(tail, count)
-    return record.assemble(b"".join(parts), count, masked)
+    return (b"".join(parts), masked) if changed else (None, None)
 
 
-def _clean_paths(notes: dict[str, Any], rules: Sanitizer, tool: str | None) -> tuple[Any, dict[str, int]]:
+def _clean_paths(
+    notes: dict[str, Any], rules: Sanitizer, tool: str | None, echoes: Echoes
+) -> tuple[Any, dict[str, int]]:
     """Sanitize the paths of what was cut. What is noted for each is our own, and says nothing of a value:
     ``output.password[0]`` is no reason to hide how long that was."""
     clean: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for path, note in notes.items():
-        shown, found = rules.sanitize_at(path, "truncated", tool)
+        shown, found = rules.sanitize_at(path, "truncated", tool, echoes)
         clean[str(shown)] = note
         for rule, number in found.items():
             counts[rule] = counts.get(rule, 0) + number

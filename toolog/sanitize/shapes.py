@@ -305,6 +305,12 @@ def fits_path(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
     return bool(path) and pattern[0] in ("*", path[0]) and fits_path(pattern[1:], path[1:])
 
 
+def is_neutral(name: str) -> bool:
+    """Tell whether a name below a sensitive one says whose or where the secret is, or describes it."""
+    words = split(name)
+    return bool(words) and (words[-1] in _NEUTRAL or words[-1] in _ABOUT)
+
+
 def rebuild(value: Any, items: list[Any], fresh: list[Any], drop: object) -> Any:
     """Answer a container like `value` with other items, without those that are left out; itself when all are
     the same."""

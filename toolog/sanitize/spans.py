@@ -33,6 +33,7 @@ def find_spans(
     text: str,
     families: Iterable[str] | None = None,
     changed: Sequence[tuple[int, int]] = (),
+    known: Iterable[Span] = (),
 ) -> list[Span]:
     """Answer the spans to hide, in order and without overlaps.
 
@@ -40,6 +41,7 @@ def find_spans(
     :param changed: where masks were put since the text was looked at last; of a long text only their
         surroundings are read again, apart from what reaches over any distance (key blocks, a user's own
         rules).
+    :param known: what is to be hidden in any case.
     """
     inside = scans.inside
     inside.append(None)
@@ -48,7 +50,7 @@ def find_spans(
             scans.check_thread()
         seen = set(policy.families(text) if families is None else families)
         spans = _find_again(policy, text, seen, changed) if changed and len(text) >= _LONG else None
-        return _merge(text, _find(policy, text, seen) if spans is None else spans)
+        return _merge(text, [*known, *(_find(policy, text, seen) if spans is None else spans)])
     finally:
         inside.pop()
 
