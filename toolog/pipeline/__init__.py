@@ -49,6 +49,7 @@ __all__ = ["Options", "Pipeline", "accepted"]
 _LOOK = 0.01
 _POLL = 0.002
 _GRACE = 0.5
+_GETTING_READY = 10.0
 _MEMORY, _PROCESS, _POWER, _NOWHERE = range(4)
 _MODES = {"memory": _MEMORY, "process": _PROCESS, "power": _POWER}
 
@@ -100,6 +101,11 @@ class Pipeline:
         self.lost_at_end = False  # then not all that was in memory found a place
         self._left_to_others = False  # what the spool has then, another process ships
         life.watch(self)
+
+    @property
+    def seals_later(self) -> bool:
+        """Whether no record is sealed on its caller's thread: all wait in memory for the worker."""
+        return set(self.options.durability.values()) == {"memory"}
 
     # -- the caller's thread
 
@@ -364,6 +370,9 @@ class Pipeline:
     def finish(self) -> None:
         """End: flush within the shutdown timeout, stop, and return then. May be called again."""
         self.request_finish()
+        ready_by = time.monotonic() + _GETTING_READY
+        while self.worker.alive and not self.worker.ready and time.monotonic() < ready_by:
+            time.sleep(_POLL)
         deadline = time.monotonic() + self.options.shutdown_timeout + _GRACE
         if not self.worker.alive:
             self.finish_now()
