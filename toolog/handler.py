@@ -211,7 +211,8 @@ class ToologHandler(logging.Handler):
             self._accept = self._pipeline.accept
             self._asleep = False
             logging._addHandlerRef(self)  # type: ignore[attr-defined]  # else the next dictConfig passes it by
-            self.set_name(self.name)
+            if self.name:
+                self.set_name(self.name)
             self._pipeline.start()
         except ConfigError:  # another handler has the spool now
             self._asleep, self._closed = False, True

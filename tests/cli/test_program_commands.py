@@ -256,8 +256,12 @@ def test_demo_without_its_packages_names_the_extra(bare_shell: Shell, tmp_path: 
 
 
 def test_bench_measures(bare_shell: Shell) -> None:
-    """bench gives a figure for each kind of call and serializer, and leaves the folder as it was."""
-    (told,) = bare_shell("bench", "--calls", "100", "--json").rows
+    """bench gives a figure for each kind of call and serializer, without a word of trouble, and leaves
+    nothing.
+    """
+    done = bare_shell("bench", "--calls", "100", "--json")
+    assert "toolog:" not in done.err
+    (told,) = done.rows
     rows: list[dict[str, Any]] = told["calls_us"]
     assert [row["recorder"] for row in rows] == ["closure", "level off", "memory", "process"]
     assert all(row["small"] > 0 and row["4 kB"] > 0 for row in rows)

@@ -39,11 +39,15 @@ def command(calls: int, as_json: bool) -> None:
       toolog bench --calls 5000
     """
     import toolog
+    from toolog import profiles
     from toolog.report import bench_serialization
 
     with tempfile.TemporaryDirectory(prefix="toolog-bench-") as folder:
-        rows = list(_measure(Path(folder), calls, quiet=as_json))
-        toolog.flush(60)
+        try:
+            rows = list(_measure(Path(folder), calls, quiet=as_json))
+            toolog.flush(60)
+        finally:
+            profiles.close()  # before its spool is deleted
     result = bench_serialization.run(rounds=ROUNDS)
     if as_json:
         print_json({"calls": calls, "rounds": ROUNDS, "calls_us": rows, "serialization": result.to_dict()})
