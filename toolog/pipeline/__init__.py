@@ -282,6 +282,12 @@ class Pipeline:
             self.shipping.keep_going()
         self.held.retire()
 
+    def wait_ready(self) -> None:
+        """Wait until the worker, if one runs, has made its scans; no timeout of a sink shall pay for that."""
+        deadline = time.monotonic() + _GETTING_READY
+        while self.worker.alive and not self.worker.ready and time.monotonic() < deadline:
+            time.sleep(_POLL)
+
     def salvage(self) -> None:
         """Write again what went into a segment that somebody deleted before it was shipped."""
         if self.outlet.lost_segments() and self._draining.acquire(False):
@@ -370,9 +376,7 @@ class Pipeline:
     def finish(self) -> None:
         """End: flush within the shutdown timeout, stop, and return then. May be called again."""
         self.request_finish()
-        ready_by = time.monotonic() + _GETTING_READY
-        while self.worker.alive and not self.worker.ready and time.monotonic() < ready_by:
-            time.sleep(_POLL)
+        self.wait_ready()
         deadline = time.monotonic() + self.options.shutdown_timeout + _GRACE
         if not self.worker.alive:
             self.finish_now()
