@@ -50,3 +50,11 @@ def test_nearest_ignores_case() -> None:
 def test_depth_error_keeps_the_chain() -> None:
     """The error about too deep calls carries the chain of tools as data."""
     assert errors.CallDepthExceeded("too deep", ["A", "B"]).chain == ("A", "B")
+
+
+def test_a_far_candidate_is_not_offered_where_all_of_a_system_are_candidates() -> None:
+    """With the strict bound a slip of the fingers is found, and words that share some letters are not."""
+    assert errors.nearest("reqeusts", ["requests", "re"], cutoff=errors.CLOSE) == "requests"
+    assert errors.nearest("DB_PASSWROD", ["HOME", "DB_PASSWORD"], cutoff=errors.CLOSE) == "DB_PASSWORD"
+    assert errors.nearest("NOPE", ["HOME", "PATH"], cutoff=errors.CLOSE) is None
+    assert errors.nearest("nosuchmodule2", ["opcode", "numbers"], cutoff=errors.CLOSE) is None

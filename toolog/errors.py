@@ -171,12 +171,20 @@ def kind_of(value: object) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
 
 
-def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that a misspelt word most likely meant, or None when nothing is close."""
+CLOSE = 0.75
+"""How like a word a candidate must be to be offered, where the candidates are not ours: all modules, all of
+an environment."""
+
+
+def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.5) -> str | None:
+    """Return the candidate that a misspelt word most likely meant, or None when nothing is close.
+
+    ``cutoff``: from 0 (anything) to 1 (the same), how like the word it must be.
+    """
     import difflib  # only on the way to an error message
 
     names = {name.casefold(): name for name in candidates}
-    found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.5)
+    found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=cutoff)
     return names[found[0]] if found else None
 
 

@@ -27,7 +27,7 @@ from toolog.events import record_from_log
 from toolog.forks import look
 from toolog.levels import level_name, level_of, parse_level
 from toolog.pipeline import Options, Pipeline
-from toolog.pipeline.life import Signals
+from toolog.pipeline.life import Signals, is_ending
 from toolog.pipeline_options import make_options
 from toolog.record import SuccessRecord, ToolRecord
 from toolog.sanitize import warm
@@ -72,16 +72,18 @@ class ToologHandler(logging.Handler):
         self._accept = self._pipeline.accept
         self._signals: Signals | None = None
         self._closed = False
+        self._asleep = False
         if provisional.active:
             reset_capture()
         apply_capture({name: value for name, value in settings.items() if not captured[name].is_default})
         refresh_plans()
         cancel_first_record()
         if values["handle_signals"]:
-            self._signals = Signals(self._pipeline.finish)
+            self._signals = Signals(lambda: self._pipeline.finish(), lambda: self._asleep)
             if not self._signals.install():
                 counters.contain("handle_signals needs the main thread")
-        warm()  # else the first record would wait for the scans to be made
+        if not self._pipeline.seals_later:
+            warm()  # else the first record would wait for the scans to be made
         self._pipeline.start()
 
     def createLock(self) -> None:
@@ -112,6 +114,8 @@ class ToologHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Put a record into the pipeline; a foreign one becomes a ``log`` event first."""
         try:
+            if self._asleep:
+                self._wake()
             if isinstance(record, ToolRecord):
                 self._accept(record)
             else:
@@ -164,19 +168,60 @@ class ToologHandler(logging.Handler):
 
         A record that comes later goes into the spool at once (counted as ``late``). While this thread holds
         the lock of the module `logging`, nothing is waited for: the pipeline ends on its own thread, with all
-        that it has.
+        that it has. It is `logging.config` that closes then, every handler there is, whoever made it; where
+        this one still hangs at a logger, it goes on with the next record, as a FileHandler opens its file
+        again.
         """
         look()
         if self._closed:
             return
+        if holds_logging_lock() and not is_ending() and self._is_attached():
+            self._asleep = True
+            self._end()
+            return
         self._closed = True
+        self._asleep = False
         super().close()
         if self._signals is not None:
             self._signals.restore()
+        self._end()
+
+    def _end(self) -> None:
         if holds_logging_lock() and self._pipeline.worker.alive:
             self._pipeline.request_finish()
         else:
             self._pipeline.finish()
+
+    def _is_attached(self) -> bool:
+        """Whether some logger still has this handler."""
+        known = [logging.root, *list(logging.root.manager.loggerDict.values())]
+        return any(self in one.handlers for one in known if isinstance(one, logging.Logger))
+
+    def _wake(self) -> None:
+        """Go on after `logging.config` closed all handlers, with a new pipeline from the same options.
+
+        Not while it is still at work, as it may be about to put another handler here, nor where it has done
+        so; the record that asks is a late one then. Waits for no lock.
+        """
+        lock = logging._lock  # type: ignore[attr-defined]
+        if is_ending() or holds_logging_lock() or not lock.acquire(blocking=False):
+            return
+        try:
+            if not self._asleep or not self._is_attached():
+                return
+            refuse_clash(self._options)
+            self._pipeline = Pipeline(self._options)
+            self._accept = self._pipeline.accept
+            self._asleep = False
+            logging._addHandlerRef(self)  # type: ignore[attr-defined]  # else the next dictConfig passes it by
+            if self.name:
+                self.set_name(self.name)
+            self._pipeline.start()
+        except ConfigError:  # another handler has the spool now
+            self._asleep, self._closed = False, True
+            counters.contain("handler", told="its spool goes to other sinks now, in another handler")
+        finally:
+            lock.release()
 
     # -- views
 

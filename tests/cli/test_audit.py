@@ -25,7 +25,7 @@ def test_a_clean_place_ends_with_zero(shell: Shell) -> None:
     """Where everything was read and no secret stands, the exit code is 0 and one line says so."""
     done = shell("audit", "logs", "--secrets", "secrets.txt")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "no leak of 2 secrets in 1 files\n"
+    assert done.out == "no leak of 2 secrets in 1 file\n"
 
 
 @pytest.mark.parametrize("way", ["file", "stdin", "env"])

@@ -138,6 +138,20 @@ def test_pending_is_of_the_levels_that_a_sink_takes(
     writer.close()
 
 
+def test_status_of_a_spool_needs_no_sinks(bare_shell: Shell, recorded: list[dict[str, Any]]) -> None:
+    """Where no configuration names a sink, the spool's own cursors say for which ones it holds records."""
+    folder = bare_shell.folder / "spool"
+    writer = spool.SpoolWriter(folder)
+    writer.append(20, serializers.get("msgpack").code, msgpack.packb(recorded[0]))
+    spool.Spool(folder).reserve("store")
+    writer.close()
+    (status,) = bare_shell("ship", "spool", "--status", "--json").rows
+    assert (status["in_spool"], status["unserved"]) == ({"store": 1}, ["store"])
+    done = bare_shell("ship", "spool", "--once")
+    assert done.code == 2
+    assert "TOOLOG_PROFILE=dev" in done.err
+
+
 def test_pending_is_about_a_spool(bare_shell: Shell) -> None:
     """--pending with a file is a mistake that is told."""
     (bare_shell.folder / "calls.jsonl").write_text("")

@@ -73,8 +73,8 @@ CAUSES = {
     ),
     "closed handler": (
         """
-        import logging.config, shoptools
-        logging.config.dictConfig({"version": 1})
+        import logging, shoptools
+        for handler in logging.getLogger("toolog.calls").handlers: handler.close()
         """,
         "its ToologHandler was closed",
     ),

@@ -254,6 +254,9 @@ def test_show_takes_the_beginning_of_a_trace(shell: Shell) -> None:
     done = shell("show", trace[:2])
     assert done.code == 2
     assert "too short" in done.err
+    done = shell("show", "zzz")
+    assert done.code == 2
+    assert "'zzz' is no trace id" in done.err
 
 
 def test_show_all_tells_of_every_call(shell: Shell) -> None:

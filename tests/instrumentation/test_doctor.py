@@ -61,6 +61,28 @@ def test_a_healthy_process_has_no_problem(seen: Collector, sick: ModuleType) -> 
     assert str(found).endswith("no problem found")
 
 
+def test_a_target_without_tools_is_told(seen: Collector, caplog: pytest.LogCaptureFixture) -> None:
+    """What holds nothing to record is told when it is instrumented and by the doctor, with what to do; what
+    waits, or has tools, is not."""
+    internal = logging.getLogger("toolog.internal")
+    internal.addHandler(caplog.handler)
+    try:
+        instrument(ModuleType("bare"))
+        instrument("not.imported.yet")
+        instrument(_tool)
+    finally:
+        internal.removeHandler(caplog.handler)
+    assert caplog.messages == [
+        "toolog: bare holds no tools, so nothing of it is recorded; name the module that defines them"
+    ]
+    (found,) = [one for one in diagnose().findings if one.cause == "nothing found"]
+    assert (found.text, found.advice) == ("holds no tools", "name the module that defines them")
+
+
+def _tool(number: int) -> int:
+    return number
+
+
 def test_nothing_is_instrumented() -> None:
     """The first of all causes."""
     assert "nothing instrumented" in causes(diagnose())

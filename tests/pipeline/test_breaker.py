@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolog import counters
 from toolog.errors import SinkDenied, SinkUnavailable
-from toolog.pipeline.breaker import BREAK_AFTER, FIRST_PAUSE, Breaker
+from toolog.pipeline.breaker import BREAK_AFTER, DENIED_PAUSE, FIRST_PAUSE, Breaker
 
 
 @pytest.fixture
@@ -60,6 +60,18 @@ def test_a_denial_opens_it_at_once(told: pytest.LogCaptureFixture) -> None:
     assert breaker.state == "open"
     assert any("api_key is refused: give a new one" in line for line in told.messages)
     assert any("it denies us access" in line for line in told.messages)
+
+
+def test_a_denial_is_not_hammered_while_somebody_flushes() -> None:
+    """After a denial the pause that holds in a flush, too, is a second, or the sink's longest if shorter."""
+    breaker = Breaker("search", 60.0)
+    breaker.failed("denied", SinkDenied("the key is wrong"))
+    assert breaker.asked_for == DENIED_PAUSE == 1.0
+    quick = Breaker("search", 0.2)
+    quick.failed("denied", SinkDenied("the key is wrong"))
+    assert quick.asked_for == 0.2
+    breaker.failed("unavailable", SinkUnavailable("down"))
+    assert breaker.asked_for == 0.0
 
 
 def test_what_may_quote_a_record_is_not_told(told: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from toolog.errors import ConfigError, nearest
+from toolog.errors import CLOSE, ConfigError, nearest
 
 LEAST = 4
 """Characters of the shortest secret that is looked for; anything shorter stands in any text by chance."""
@@ -79,7 +79,7 @@ def read_environment(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         value = os.environ.get(name)
         if not value:
-            guess = nearest(name, os.environ)
+            guess = nearest(name, os.environ, cutoff=CLOSE)
             raise ConfigError(
                 f"environment variable {name} is not set" + (f"; did you mean {guess}?" if guess else "")
             )

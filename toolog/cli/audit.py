@@ -81,6 +81,10 @@ def command(
             table.add_row(leak.place, leak.where, leak.secret, leak.spelling)
         console().print(table)
     else:
-        click.echo(f"no leak of {len(given)} secrets in {len(paths)} files")
+        click.echo(f"no leak of {_counted(len(given), 'secret')} in {_counted(len(paths), 'file')}")
     if leaks or unread.places:
         ctx.exit(FOUND_FAULTS)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

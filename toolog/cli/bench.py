@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import statistics
 import sys
 import tempfile
@@ -41,13 +40,15 @@ def command(calls: int, as_json: bool) -> None:
       toolog bench --calls 5000
     """
     import toolog
+    from toolog import profiles
     from toolog.report import bench_serialization
 
     with tempfile.TemporaryDirectory(prefix="toolog-bench-") as folder:
-        rows = list(_measure(Path(folder), calls, quiet=as_json))
-        toolog.flush(60)
-        for handler in logging.getLogger("toolog.calls").handlers[:]:  # before its spool goes
-            handler.close()
+        try:
+            rows = list(_measure(Path(folder), calls, quiet=as_json))
+            toolog.flush(60)
+        finally:
+            profiles.close()  # before its spool is deleted
     result = bench_serialization.run(rounds=ROUNDS)
     if as_json:
         print_json({"calls": calls, "rounds": ROUNDS, "calls_us": rows, "serialization": result.to_dict()})

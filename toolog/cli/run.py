@@ -164,6 +164,8 @@ def _explain() -> None:
         return
     from toolog.all_pipelines import pipelines
 
+    for pipeline in pipelines():
+        pipeline.wait_ready()
     delivered = toolog.flush(_PATIENCE)
     stats = toolog.stats()
     for reason, levels in stats["dropped"].items():

@@ -92,7 +92,7 @@ def command(
     if status:
         if once or metrics is not None:
             raise click.UsageError("--status ships nothing: it goes with --config and --json alone")
-        return _show_status(take_status(read_options(directory, config)), as_json)
+        return _show_status(take_status(read_options(directory, config, to_look=True)), as_json)
     if forget is not None:
         if once or metrics is not None:
             raise click.UsageError("--forget ships nothing: it goes with --config and --json alone")
@@ -123,7 +123,7 @@ def _show_status(status: dict[str, Any], as_json: bool) -> int:
         who = "nobody ships it" if owner is None else f"process {owner} ships it"
         click.echo(f"{status['spool']}: {status['segments']} segments, {status['bytes']} bytes; {who}")
         for sink in left:
-            note = "; no sink of this name is configured" if sink in status["unserved"] else ""
+            note = "; no sink of this name is configured here" if sink in status["unserved"] else ""
             parts = [f"{number} of {policy}" for policy, number in status["by_policy"].get(sink, {}).items()]
             which = f" ({', '.join(parts)})" if parts and left[sink] else ""
             click.echo(f"{sink}: {left[sink]} records to ship{which}, {dead[sink]} dead letters{note}")

@@ -60,6 +60,10 @@ def command(
       toolog show 4bf92f3577b3 --from search
     """
     trace = trace.lower()
+    if not set(trace.lower()) <= set("0123456789abcdef"):
+        raise click.UsageError(
+            f"{trace!r} is no trace id, which has digits from 0 to f; `toolog tail --tree` shows them", ctx
+        )
     if len(trace) < _FEWEST:
         raise click.UsageError(f"{trace!r} is too short: {_FEWEST} digits of a trace id or more", ctx)
     damage = Damage()

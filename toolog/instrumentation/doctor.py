@@ -32,7 +32,7 @@ from toolog.instrumentation.choice import Choice
 from toolog.instrumentation.found import Found, Tool
 from toolog.instrumentation.frameworks.claims import names_of, sort_by_adapter
 from toolog.instrumentation.frameworks.install import Installed, installed
-from toolog.instrumentation.instrumented import Instrumentation, active
+from toolog.instrumentation.instrumented import NAME_IT, Instrumentation, active
 from toolog.instrumentation.kinds import module_vars, object_vars
 from toolog.instrumentation.silence import Finding, after_the_call, few
 from toolog.instrumentation.spots import Spot, spot_at
@@ -119,9 +119,13 @@ def _failed(target: str, error: BaseException) -> Finding:
 def _look_at(made: Instrumentation) -> Iterator[Finding]:
     if made.wrapped:
         yield Finding("ok", "wrapped", made.label, f"{len(made.wrapped)} tools: {few(made.wrapped)}")
-    elif not made.waiting:
+    elif made.found_nothing:
         yield Finding(
-            "problem", "nothing found", made.label, "holds no tools; see below for what was skipped"
+            "problem",
+            "nothing found",
+            made.label,
+            f"holds no tools{'; see below for what was skipped' if made.skipped else ''}",
+            NAME_IT,
         )
     for name in made.waiting:
         found = imports.can_be_found(name.partition(".")[0])
@@ -253,9 +257,7 @@ def _look_ahead(target: Target) -> Iterator[Finding]:
     if found_tools.adapted:
         yield from _would_adapt(target, found_tools.adapted)
     elif not found_tools.tools:
-        yield Finding(
-            "problem", "nothing found", target.label, "holds no tools", "name the module that defines them"
-        )
+        yield Finding("problem", "nothing found", target.label, "holds no tools", NAME_IT)
     if found_tools.tools and target.kind == "module":
         yield Finding(
             "note", "nested", target.label, "its outermost calls would be records, what it calls itself not",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from toolog.counters import tell
 from toolog.errors import ConfigError
 from toolog.instrumentation import frameworks
 from toolog.instrumentation.choice import Choice, Globs
 from toolog.instrumentation.found import Found
 from toolog.instrumentation.frameworks.table import Adapter
-from toolog.instrumentation.instrumented import Instrumentation, covering, put_on
+from toolog.instrumentation.instrumented import NAME_IT, Instrumentation, covering, put_on
 from toolog.instrumentation.patch import lock, release
 from toolog.instrumentation.spots import spot_at
 from toolog.instrumentation.targets import as_adapted, resolve, search
@@ -52,6 +53,8 @@ def instrument(
     label = ", ".join(item.label for item in targets) or "nothing"
     made = Instrumentation(targets, label, choice=choice, name=name, nested=nested, adapter=table)
     put_on(made, targets)
+    if made.found_nothing:
+        tell(f"nothing found: {label}", f"{label} holds no tools, so nothing of it is recorded; {NAME_IT}")
     return made
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType, TracebackType
 from typing import Any
 
-from toolog.errors import ConfigError, nearest
+from toolog.errors import CLOSE, ConfigError, nearest
 from toolog.instances import leave_config_out
 from toolog.instrumentation import imports, lazynames
 from toolog.instrumentation.aliases import repair_aliases
@@ -35,6 +35,10 @@ _NAMED = ("pending", "module", "framework")
 
 # Its constructor takes machinery and credentials, no settings.
 leave_config_out("botocore.client", "BaseClient")
+
+
+NAME_IT = "name the module that defines them"
+"""What to do where a target holds no tools."""
 
 
 class Instrumentation:
@@ -334,6 +338,11 @@ class Instrumentation:
         """Whether it is in force (not undone)."""
         return self in _active
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether there was nothing to record in what it was pointed at, nor anything to wait for."""
+        return bool(self._targets) and not (self.wrapped or self.waiting or self.adapted)
+
     def __repr__(self) -> str:
         parts = [f"{len(self.wrapped)} wrapped", f"{len(self.skipped)} skipped"]
         if self.waiting:
@@ -355,7 +364,8 @@ def _same_package(base: type, item: ToolClass) -> bool:
 
 def _not_found(path: str) -> str:
     root = path.partition(".")[0]
-    guess = nearest(root, [name for name in sys.modules if "." not in name and not name.startswith("_")])
+    loaded = [name for name in sys.modules if "." not in name and not name.startswith("_")]
+    guess = nearest(root, loaded, cutoff=CLOSE)
     hint = f"; did you mean {guess!r}?" if guess else ""
     return f"not found now, waits for its import{hint}"
 

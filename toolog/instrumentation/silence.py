@@ -3,7 +3,7 @@
 level                     the level of ``toolog.calls``, a tool or all handlers hides successes or everything
 disabled logger           ``dictConfig`` with ``disable_existing_loggers`` (its default), logging.disable
 no handler                records go nowhere
-closed handler            ``dictConfig`` closed the handler that was there
+closed handler            somebody closed the handler that was there
 other handler             records go to the application's own handlers alone
 retention                 no policy covers successes, so that they are not shipped
 nested                    calls that a package makes into itself are no records
@@ -91,8 +91,7 @@ def _logging() -> Iterator[Finding]:
         if getattr(handler, "_closed", False):
             yield Finding(
                 "problem", "closed handler", ROOT, f"its {type(handler).__name__} was closed",
-                "dictConfig and fileConfig close what they did not make: name the handler in the dict "
-                "(toolog.dict_config() gives one), or call toolog.configure() after it",
+                "call toolog.configure() after whatever closed it",
             )  # fmt: skip
     if handlers and all(handler.level > logging.INFO for handler in handlers):
         least = logging.getLevelName(min(handler.level for handler in handlers))

@@ -49,6 +49,7 @@ __all__ = ["Options", "Pipeline", "accepted"]
 _LOOK = 0.01
 _POLL = 0.002
 _GRACE = 0.5
+_GETTING_READY = 10.0
 _MEMORY, _PROCESS, _POWER, _NOWHERE = range(4)
 _MODES = {"memory": _MEMORY, "process": _PROCESS, "power": _POWER}
 
@@ -100,6 +101,11 @@ class Pipeline:
         self.lost_at_end = False  # then not all that was in memory found a place
         self._left_to_others = False  # what the spool has then, another process ships
         life.watch(self)
+
+    @property
+    def seals_later(self) -> bool:
+        """Whether no record is sealed on its caller's thread: all wait in memory for the worker."""
+        return set(self.options.durability.values()) == {"memory"}
 
     # -- the caller's thread
 
@@ -276,6 +282,12 @@ class Pipeline:
             self.shipping.keep_going()
         self.held.retire()
 
+    def wait_ready(self) -> None:
+        """Wait until the worker, if one runs, has made its scans; no timeout of a sink shall pay for that."""
+        deadline = time.monotonic() + _GETTING_READY
+        while self.worker.alive and not self.worker.ready and time.monotonic() < deadline:
+            time.sleep(_POLL)
+
     def salvage(self) -> None:
         """Write again what went into a segment that somebody deleted before it was shipped."""
         if self.outlet.lost_segments() and self._draining.acquire(False):
@@ -364,6 +376,7 @@ class Pipeline:
     def finish(self) -> None:
         """End: flush within the shutdown timeout, stop, and return then. May be called again."""
         self.request_finish()
+        self.wait_ready()
         deadline = time.monotonic() + self.options.shutdown_timeout + _GRACE
         if not self.worker.alive:
             self.finish_now()

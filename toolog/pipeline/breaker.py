@@ -24,6 +24,8 @@ PROBE = 16
 """How many records a probe has at most."""
 FIRST_PAUSE = 0.1
 """Seconds of the first pause; it doubles with each failure up to the sink's ``retry.max_backoff``."""
+DENIED_PAUSE = 1.0
+"""Seconds between two tries at least after SinkDenied, also while somebody flushes: a person has to act."""
 _TEXT = 500
 
 
@@ -41,7 +43,7 @@ class Breaker:
         self._sink = sink
         self._who = f"sink {sink}, policy {policy}" if policy else f"sink {sink}"
         self._opened_at = 0.0
-        self._wanted = 0.0  # the pause that the sink itself asked for
+        self._wanted = 0.0  # the pause that its answer asks for
 
     @property
     def is_open(self) -> bool:
@@ -63,6 +65,8 @@ class Breaker:
         self.failed_at = time.monotonic()
         self.probing = False
         self._wanted = getattr(error, "retry_after", None) or 0.0
+        if isinstance(error, SinkDenied):
+            self._wanted = max(self._wanted, DENIED_PAUSE)
         was_open = self.is_open
         self.failures += 1
         if isinstance(error, SinkDenied):
@@ -123,7 +127,7 @@ class Breaker:
 
     @property
     def asked_for(self) -> float:
-        """How many seconds the sink asked us to wait; a flush keeps to it too."""
+        """How many seconds the sink asked us to wait, or its denial does; a flush keeps to it too."""
         return min(self._wanted, self.max_backoff)
 
 

@@ -200,11 +200,13 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Signals:
     """Flushes on SIGTERM and SIGINT, then does what the process would have done, exit code included.
 
-    Only memory durability needs it. A second signal while the flush runs is obeyed at once.
+    Only memory durability needs it. A second signal while the flush runs is obeyed at once. Those that are
+    ``idle`` when others are installed have been replaced: the others do not call them.
     """
 
-    def __init__(self, finish: Callable[[], None]) -> None:
+    def __init__(self, finish: Callable[[], None], idle: Callable[[], bool] = lambda: False) -> None:
         self._finish = finish
+        self._idle = idle
         self._before: dict[int, Any] = {}
 
     def install(self) -> bool:
@@ -212,7 +214,9 @@ class Signals:
         if threading.current_thread() is not threading.main_thread():
             return False
         for number in _SIGNALS:
-            before = signal.getsignal(number)
+            before: Any = signal.getsignal(number)
+            while isinstance(owner := getattr(before, "__self__", None), Signals) and owner._idle():
+                before = owner._before.get(number, signal.SIG_DFL)
             if before is not signal.SIG_IGN and before is not None:
                 self._before[number] = before
                 signal.signal(number, self._handle)

@@ -222,7 +222,8 @@ class Outlet:
         """Keep records in memory from now on, until the disk is tried again."""
         self._again_at = time.monotonic() + TRY_AGAIN
         self.degraded = True
-        contain("spool_full" if isinstance(error, SpoolFull) else "spool", error)
+        told = str(error) if isinstance(error, SpoolError) else None  # names a place, and quotes no record
+        contain("spool_full" if isinstance(error, SpoolFull) else "spool", error, told=told)
         if not self._warned and error is not None:
             self._warned = True
             try:

@@ -1,8 +1,9 @@
 """The worker: the thread that carries records from the queues into the spool, and keeps house.
 
 It polls: every 10 ms while records come, and when none came for a while it sleeps until the next record
-rings. Batches are small (a batch is sealed with one scan and written with one ``write``), because sealing
-holds the interpreter's lock and the application's threads wait for it meanwhile.
+rings. Before it looks for the first time it makes the sanitizer's scans: a second of work, for which no
+caller shall wait. Batches are small (a batch is sealed with one scan and written with one ``write``), because
+sealing holds the interpreter's lock and the application's threads wait for it meanwhile.
 
 At the end the same thread finishes: it empties the queues, waits for the sinks within the shutdown timeout,
 stops them and gives up the shipper's lock. So whoever closes a handler need not wait for it, and may not when
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from toolog.counters import contain
 from toolog.pipeline.thread import Loop
+from toolog.sanitize import warm
 
 if TYPE_CHECKING:
     from toolog.pipeline import Pipeline
@@ -28,11 +30,15 @@ _HOUSE_EVERY = 0.25
 
 
 class Worker(Loop):
-    """The worker of one pipeline. ``polls``: it looks by itself; else the next record must ring."""
+    """The worker of one pipeline. ``polls``: it looks by itself; else the next record must ring.
+
+    ``ready``: it has what it seals with.
+    """
 
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__("toolog-worker")
         self.polls = False
+        self.ready = False
         self._pipeline = pipeline
 
     def run(self) -> None:
@@ -41,6 +47,11 @@ class Worker(Loop):
         house_at = 0.0
         worked_at = time.monotonic()
         self.polls = True
+        try:
+            warm()
+        except Exception as error:
+            contain("worker", error)
+        self.ready = True
         while not self.stopping:
             self.enter()
             try:

@@ -43,7 +43,14 @@ raises `ConfigError`, which names the nearest one that exists.
 """
 
 _SECTIONS = (
-    ("profile", "Profile", "For `configure` and `dict_config`, around the handler."),
+    (
+        "profile",
+        "Profile",
+        "For `configure` and `dict_config`, around the handler. The profile `dev` has two "
+        "sinks, `console` (a line for each call on stderr) and `store` (SQLite, `.toolog/calls.db`). A table "
+        "`sinks` takes the place of both: who changes one names the other again, as in "
+        '`sinks={"console": {}, "store": {"type": "sqlite", "path": "calls.db"}}`.',
+    ),
     ("handler", "Handler", "Keys of `ToologHandler`, of `configure` and of `[tool.toolog]`."),
     (
         "capture",

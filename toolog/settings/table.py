@@ -138,7 +138,7 @@ TABLE: tuple[Parameter, ...] = (
               "What `toolog run` instruments: dotted names of modules, classes or functions."),
     # every sink
     Parameter("sink", "type", "text", None, "",
-              "`console`, `file`, `memory`, `sqlite`, `elasticsearch`, `opensearch`, `s3`, or "
+              "`console`, `file`, `memory`, `sqlite`, `elasticsearch`, `opensearch`, `s3`, `otlp`, or "
               "`package.module:Class`. Left out: the sink's name.",
               optional=True),
     Parameter("sink", "batch.max_records", "count", None, "TOOLOG_BATCH_MAX_RECORDS",
