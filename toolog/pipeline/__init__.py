@@ -13,6 +13,9 @@ held
 time, as its ``breaker`` allows; ``progress``: how it does
 - ``losses``, ``dead_letters``: what was given up; ``letters``: dead letters sent again
 - ``life``: fork, exit, signals; ``thread``, ``bell``: what runs it
+
+The module is as long as it is because the beginning and the end of a pipeline name each of these in turn, and
+are read together.
 """
 
 from __future__ import annotations
