@@ -422,18 +422,18 @@ def test_objects_that_are_gone_leave_nothing_behind(seen: Collector) -> None:
     kept = [Client(number) for number in range(3)]
     made = [instrument(client) for client in kept]
     gone = []
-    for number in range(300):
+    for number in range(140):
         client = Client(number)
         gone.append(weakref.ref(client))
         made.append(instrument([client, client.run]))
         assert (client.run(), client.shout("a")) == (number, "A")
         del client
-    assert len(names(seen)) == 600
+    assert len(names(seen)) == 280
     gc.collect()
     assert not any(ref() for ref in gone)
     spot = spot_at(Client, "run")
     assert spot is not None
-    assert len(spot.grants) < 200
+    assert len(spot.grants) < 120
     assert len(spot.placings) == 1
     assert [client.run() for client in kept] == [0, 1, 2]
     assert Client(5).run() == 5

@@ -117,7 +117,8 @@ def _report(tools: Sequence[str], made: Sequence[toolog.Instrumentation], as_jso
     from toolog.instrumentation.instrumented import active
 
     _name_the_missing(made)
-    has_tools = any(item.wrapped for item in active())  # the program may have instrumented some itself
+    own = {id(item) for item in made}
+    has_tools = any(item.wrapped for item in active() if id(item) not in own)  # by the program itself
     is_idle = not has_tools and not toolog.stats()["accepted"]
     if is_idle and tuple(tools) == (EVERYTHING,) and not any(map(is_loaded, adapters().values())):
         click.echo(

@@ -60,9 +60,9 @@ def command(
       toolog show 4bf92f3577b3 --from search
     """
     trace = trace.lower()
-    if not set(trace.lower()) <= set("0123456789abcdef"):
+    if trace.isascii() and not set(trace) <= set("0123456789abcdef"):
         raise click.UsageError(
-            f"{trace!r} is no trace id, which has digits from 0 to f; `toolog tail --tree` shows them", ctx
+            f"{trace!r} is no trace id, which has digits from 0 to f; `toolog tail --tree` shows them"
         )
     if len(trace) < _FEWEST:
         raise click.UsageError(f"{trace!r} is too short: {_FEWEST} digits of a trace id or more", ctx)

@@ -280,7 +280,7 @@ class Pipeline:
         if self.outlet.degraded:
             self.outlet.recover()
         self.salvage()
-        self._listen()
+        self.listen()
         if self.options.ship == "background":
             self.shipping.keep_going()
         self.held.retire()
@@ -309,7 +309,8 @@ class Pipeline:
                 next(_accepted.numbers)
             self.outlet.append_many(self._seal([(0, record.levelno, -1, record) for record in routed]))
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
+        """Do what somebody outside asked for with `toolog level`."""
         if self._inbox is None and self.listens and self.outlet.spool is not None:
             inbox = Inbox(self.options.directory)
             try:

@@ -48,6 +48,7 @@ class Worker(Loop):
         worked_at = time.monotonic()
         self.polls = True
         try:
+            pipeline.listen()  # first: who sets a level meanwhile should find us
             warm()
         except Exception as error:
             contain("worker", error)

@@ -5,7 +5,8 @@ neither side of a string: in MessagePack the byte before it is a length that may
 the byte behind it any value's head; in JSON the `n` of an escaped newline may stand before it. Every pattern
 here is the matching rule with those neighbours allowed.
 
-Patterns are written as Latin-1 text over UTF-8 bytes.
+Patterns are written as Latin-1 text over UTF-8 bytes. The module is long because it is one list, which is
+read beside the rules.
 """
 
 from __future__ import annotations

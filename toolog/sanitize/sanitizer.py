@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
 
 from toolog.errors import ConfigError, unknown_key
+from toolog.forks import after_in_child
 from toolog.sanitize import logfilter
 from toolog.sanitize.echoes import Echoes
 from toolog.sanitize.engine import Finding, Walk, packed
@@ -207,10 +209,23 @@ def warm() -> None:
 
     That takes a quarter of a second.
 
-    Meant for the start of a handler. What is made is kept for the process and bounded in memory.
+    Meant for the start of a handler. What is made is kept for the process and bounded in memory. While one
+    thread is at it, others wait for what it makes.
     """
-    for sample in _SAMPLES:
-        default().sanitize({"input": sample})
+    with _warming:
+        for sample in _SAMPLES:
+            default().sanitize({"input": sample})
+
+
+_warming = threading.RLock()
+
+
+def _after_fork() -> None:
+    global _warming
+    _warming = threading.RLock()  # a thread that the child does not have may hold the parent's
+
+
+after_in_child(_after_fork)
 
 
 #: One value for each part that is made when first needed, and a clean one. Nothing in them is real.
