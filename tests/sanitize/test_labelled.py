@@ -53,7 +53,7 @@ def test_a_clean_value_comes_back_as_the_same_object(value: Any) -> None:
 
 
 @pytest.mark.parametrize("style", ["mask", "last4", "pseudonym", "drop"])
-@pytest.mark.parametrize(("value", "hide"), POSITIVE[::3], ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("value", "hide"), POSITIVE[::9], ids=lambda value: str(value)[:30])
 def test_every_style_hides_and_is_idempotent(style: str, value: Any, hide: list[str]) -> None:
     """Whatever the style, the secret is gone (but for the last four of a number), and a second pass changes
     nothing."""
