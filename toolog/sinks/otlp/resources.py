@@ -35,36 +35,29 @@ def source_of(document: Document) -> Source:
     return tuple(found.items())
 
 
-def _by_source(things: Iterable[tuple[Source, Any]]) -> dict[Source, list[Any]]:
+def make_request(
+    signal: str, things: Iterable[tuple[Source, Any]], messages: Messages, values: Values
+) -> Any:
+    """Return the request that exports spans ("traces") or log records ("logs")."""
     grouped: dict[Source, list[Any]] = {}
     for source, thing in things:
         grouped.setdefault(source, []).append(thing)
-    return grouped
-
-
-def spans_request(spans: Iterable[tuple[Source, Any]], messages: Messages, values: Values) -> Any:
-    """Return the request that exports spans."""
     scope = messages.Scope(name="toolog")
-    return messages.Spans(
-        resource_spans=[
+    from_each = [
+        (messages.Resource(attributes=values.pairs(source)), some) for source, some in grouped.items()
+    ]
+    if signal == "traces":
+        spans = [
             messages.ResourceSpans(
-                resource=messages.Resource(attributes=values.pairs(source)),
-                scope_spans=[messages.ScopeSpans(scope=scope, spans=some)],
+                resource=resource, scope_spans=[messages.ScopeSpans(scope=scope, spans=some)]
             )
-            for source, some in _by_source(spans).items()
+            for resource, some in from_each
         ]
-    )
-
-
-def logs_request(logs: Iterable[tuple[Source, Any]], messages: Messages, values: Values) -> Any:
-    """Return the request that exports log records."""
-    scope = messages.Scope(name="toolog")
-    return messages.Logs(
-        resource_logs=[
-            messages.ResourceLogs(
-                resource=messages.Resource(attributes=values.pairs(source)),
-                scope_logs=[messages.ScopeLogs(scope=scope, log_records=some)],
-            )
-            for source, some in _by_source(logs).items()
-        ]
-    )
+        return messages.Spans(resource_spans=spans)
+    logs = [
+        messages.ResourceLogs(
+            resource=resource, scope_logs=[messages.ScopeLogs(scope=scope, log_records=some)]
+        )
+        for resource, some in from_each
+    ]
+    return messages.Logs(resource_logs=logs)

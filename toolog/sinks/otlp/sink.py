@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from toolog.sinks.otlp import messages as client
 from toolog.sinks.otlp import options as checked
 from toolog.sinks.otlp.events import make_logs
 from toolog.sinks.otlp.fields import CALLS
-from toolog.sinks.otlp.resources import Source, logs_request, source_of, spans_request
+from toolog.sinks.otlp.resources import Source, make_request, source_of
 from toolog.sinks.otlp.spans import make_span
 from toolog.sinks.otlp.values import Values
 from toolog.sinks.otlp.wire import CONNECT_TIMEOUT, Wire
@@ -189,9 +189,8 @@ class OtlpSink:
     def _export(self, signal: str, items: Sequence[_Item], outcome: _Outcome) -> tuple[str, str]:
         """Export records in one request; return ("", "") when they were taken, else why they were not."""
         assert self._wire is not None
-        make: Callable[..., Any] = spans_request if signal == "traces" else logs_request
         pairs = ((item.source, thing) for item in items for thing in item.things)
-        body: bytes = make(pairs, self._messages, self._values).SerializeToString()
+        body: bytes = make_request(signal, pairs, self._messages, self._values).SerializeToString()
         self.pulse.beat(self._options.timeout + CONNECT_TIMEOUT)
         reply = self._wire.post(signal, body)
         if reply.verdict:

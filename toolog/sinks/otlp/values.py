@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -47,7 +47,3 @@ class Values:
         """Return names and plain values as attributes."""
         make = self._messages.KeyValue
         return [make(key=key, value=self.make(value, depth)) for key, value in items]
-
-    def object(self, value: Any) -> Mapping[str, Any]:
-        """Return a value as an object: any other is wrapped as ``{"value": ...}``."""
-        return value if type(value) is dict else {"value": value}
