@@ -4,12 +4,12 @@
     python benchmarks/store.py --quick     fewer records and rounds
     python benchmarks/store.py --json      the same as one JSON object
 
-Records of 4 kB of JSON on average (`toolog.report.bench_records`) go as MessagePack through the sink `sqlite`
-in batches as the pipeline makes them: decoded, into columns, JSON and indexes, committed. `toolog store` is a
-process that does nothing else, as `toolog ship` is; `beside an application` rests between stretches of work, as
-the thread of a handler does. `plain SQLite` stores the same bytes in one column, in the same batches. They take
-turns, each in an empty folder. The rate is by the clock; the best round stands for each, as what else the
-machine does can only slow it down.
+Records of 4 kB of JSON on average (`toolog.report.bench_records`) go as MessagePack through the sink
+`sqlite` in batches as the pipeline makes them: decoded, into columns, JSON and indexes, committed.
+`toolog store` is a process that does nothing else, as `toolog ship` is; `beside an application` rests
+between stretches of work, as the thread of a handler does. `plain SQLite` stores the same bytes in one
+column, in the same batches. They take turns, each in an empty folder. The rate is by the clock; the best
+round stands for each, as what else the machine does can only slow it down.
 """
 
 from __future__ import annotations
