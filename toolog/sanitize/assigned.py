@@ -81,6 +81,8 @@ _SCHEME = re.compile(
 )
 #: What no line of cookies begins with.
 _NO_COOKIES = ("null", "true", "false", "[]", "{}")
+#: What stands before the sign of no cookie: more than one word.
+_PROSE = re.compile(r"[^\s;][ \t]+[^\s=]")
 #: In which way a password is written down, before it.
 _WRITTEN = re.compile(rf"\{{(?i:{SCHEMES})\}}(?=[^\s\"'<>{{}}\[\]])")
 _ONE_TOKEN = frozenset(("bearer", "basic", "token", "apikey", "api-key", "key"))
@@ -402,7 +404,8 @@ class Values:
                 and text[max(0, match.start() - 6) : match.start()].lower() == "cookie"
             )
             header = header and not text.startswith(_NO_COOKIES, start)
-            if not header or not start <= self._lines.sign(start) < end:
+            sign = self._lines.sign(start)
+            if not header or not start <= sign < end or _PROSE.search(text, start, sign):
                 return False, None
             empty = text.startswith("[MASKED:", start) or is_cleared(text[start:end])
             return True, None if empty else (start, end, rule)

@@ -22,6 +22,7 @@ from toolog.sanitize.objects import causes_of, fields_of
 from toolog.sanitize.plausible import (
     SMALL,
     fits_shape,
+    is_answer,
     is_cleared,
     is_duration,
     is_mask,
@@ -44,6 +45,10 @@ _LEAST_TEXT = 4
 _PASSES = 4
 #: `SMALL` of codes.
 _SMALL_CODE = 100
+#: Rules of numbers that by chance are numbers of something else, where their name says so.
+_ALSO_MEASURES = frozenset(("phone", "card"))
+#: So few letters under a card's name are a kind of cards (`"creditCards": ["VI", "AX"]`).
+_LEAST_CARD = 4
 #: Stands for a value that is left out altogether.
 _DROP = object()
 #: Stands for the verdict on a key that was not judged yet.
@@ -155,7 +160,7 @@ class Walk:
             text = str(int(value)) if -(1 << 200) < value < 1 << 200 else "9" * 60
             if verdict is None:
                 rule = int_rule(int(value))
-                if rule is None or (rule == "phone" and shapes.is_measure(path)):
+                if rule is None or (rule in _ALSO_MEASURES and shapes.is_measure(path)):
                     return value
                 return self._mask(rule, text, path, value)
             if abs(value) < (_SMALL_CODE if verdict[0] == "code" else SMALL):
@@ -182,9 +187,11 @@ class Walk:
             told = rule not in self.policy.disabled and value[0] in "{[" and parse(value)[1]
             return self._mask(rule, value, path, value) if told else value
         if (
-            is_permission(value, rule)
+            is_answer(value)
+            or is_permission(value, rule)
             or is_release(value, rule)
             or is_duration(value, rule)
+            or (rule == "card" and len(value) < _LEAST_CARD and value.isalpha())
             or (rule == "cookie" and is_cleared(value))
             or (rule == "authorization" and is_scheme(value))
         ):

@@ -42,6 +42,9 @@ _ROW = re.compile(
 _CELL = re.compile(r"(?:[^,'\"(]|'(?:[^']|'')*+'|\"[^\"]*+\"|\([^()]{0,200}\))++")
 _QUOTED = re.compile(r"\s*[NnEeXxBb]?'((?:[^']|'')++)'\s*|\s*\"([^\"]++)\"\s*|\s*([0-9]{1,40})\s*")
 
+#: What is no value but a name, where it is a sensitive one (`<meta name="csrf-param" content="csrf_token">`).
+_WORDS = re.compile(r"[a-z]{2,20}(?:[_-][a-z]{2,20}){1,4}")
+
 
 def find_tags(text: str, judge: Judge) -> Iterator[Span]:
     """Find the values of tags such as `<input name="token" value="x1">` and `<add key="ApiKey" value="x1"/>`.
@@ -59,8 +62,11 @@ def find_tags(text: str, judge: Judge) -> Iterator[Span]:
                 mark = judge(attribute.group(3))
             elif name in _VALUES:
                 found = attribute.span(3)
-        if mark is not None and found is not None and _shows(text[slice(*found)], mark):
-            yield *found, mark[0]
+        if mark is not None and found is not None:
+            value = text[slice(*found)]
+            is_name = _WORDS.fullmatch(value) is not None and judge(value) is not None
+            if not is_name and _shows(value, mark):
+                yield *found, mark[0]
 
 
 def find_grids(text: str, ends: Judge) -> Iterator[Span]:

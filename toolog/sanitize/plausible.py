@@ -31,6 +31,7 @@ _STATUS = frozenset(
     eof eol ident identifier literal operator keyword comment newline whitespace punctuation
     header query path body form""".split()
 )
+_ANSWERS = frozenset("yes no true false none null nil n/a".split())
 _RELEASE = (
     r"v?[0-9]{1,8}(?:\.(?:[0-9]{1,8}|[xX*])){0,4}"
     r"(?:[-+.]?(?:a|b|c|rc|alpha|beta|dev|post|pre)[.-]?[0-9]{0,6})?"
@@ -173,6 +174,11 @@ def is_cleared(value: str) -> bool:
     return len(value) <= _LONGEST_REFERENCE and _CLEARED.fullmatch(value) is not None
 
 
+def is_answer(value: str) -> bool:
+    """Tell whether a value only says yes, no or nothing, under whatever name."""
+    return len(value) < 6 and value.strip().lower() in _ANSWERS
+
+
 def is_small(value: str) -> bool:
     """Tell whether a value is a number that is so small that it counts something."""
     return value.isascii() and value.isdigit() and value[0] != "0" and int(value[:9]) < SMALL
@@ -199,6 +205,8 @@ def shows_secret(value: str, *, strict: bool, rest: str, sensitive: Callable[[st
     bare = value.rstrip(".!?,:;")
     if not bare or bare.lower() in _STATUS or _UNSPACED.fullmatch(bare):
         return False
+    if value[0] in "&*" and rest[:1] == "{" and _NAME.fullmatch(value[1:]):
+        return False  # an object that is made here (`cookie := &http.Cookie{...}`)
     if _NAME.fullmatch(value):
         if rest[:1] in ("(", "[", "?") or (value[0].isupper() and _TYPE.match(rest)):
             return False

@@ -95,6 +95,8 @@ _OF_MATRICES = frozenset(
     "transpose reshape view permute mean sum astype conj flatten squeeze unsqueeze softmax contiguous item"
     " detach numpy ravel swapaxes clone expand".split()
 )
+#: The number of an object of Java, and one of its methods: `PasswordEncoder@5f2a1b7c.matches(...)`.
+_OF_OBJECT = re.compile(r"@(?=[a-f]{0,8}[0-9])[0-9a-f]{5,8}\.[a-z][A-Za-z]*\(")
 #: Where enough digits stand close together for any number that is looked for.
 _NUMBERS = re.compile(r"[0-9+(](?:[ ()./+-]{0,4}+[0-9]){8,}+")
 _CN_MOBILE = re.compile(r"1[3-9][0-9]([ -]?)[0-9]{4}\1[0-9]{4}(?![0-9A-Za-z_])")
@@ -292,11 +294,9 @@ def find_emails(text: str) -> Iterator[Span]:
     for at in _AT.finditer(text):
         local = _LOCAL_BACKWARDS.match(text[max(done, at.start() - 64) : at.start()][::-1])
         last = (at.group("tld") or "").lower()
-        if (
-            local is None
-            or last in _NOT_TLD
-            or (last in _OF_MATRICES and text[at.end() : at.end() + 1] == "(")
-        ):
+        if local is None or last in _NOT_TLD:
+            continue
+        if text.startswith("(", at.end()) and (last in _OF_MATRICES or _OF_OBJECT.match(text, at.start())):
             continue
         begin = at.start() - local.end()
         if "%" in text[begin : at.start()]:

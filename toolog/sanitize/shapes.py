@@ -35,7 +35,7 @@ _PERCENTILE = re.compile(r"[pPqQ][0-9]{1,4}")
 _ABOUT = frozenset(
     """type types kind expiry expires expire expiration expired created updated at count scope scopes status
     version verified valid enabled length ttl algorithm issuer label description arn name
-    format ref pattern""".split()
+    format ref pattern mode path seconds minutes days date tags labels annotations stages rules""".split()
 )
 _PLACES = frozenset(("header", "query", "cookie", "path", "body"))
 _ALL_SECRET = frozenset(("secret", "password", "cookie", "private_key", "api_key"))

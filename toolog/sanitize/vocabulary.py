@@ -204,7 +204,7 @@ TAILS = frozenset(
     attempts retries allowed needed confirmed policyid authorities logprobs logprob prob probs stats metrics
     metric ids mask bytes offset position positions pos start end stop index indices verification area
     extension calls call lines line center book tree bank banks booth camera screen stand charger accessories
-    accessory cover group groups helper helpers""".split()
+    accessory cover group groups helper helpers shape shapes color colors colour flavor flavour""".split()
 )
 #: Last two words that take it back where the last word alone would not.
 TAIL_PAIRS = frozenset(
@@ -214,7 +214,7 @@ TAIL_PAIRS = frozenset(
 HEADS = frozenset(
     """has is was are max min num total show hide use uses using need needs require requires allow allows
     enable enables disable disables supports support should can without no avg average mean estimated missing
-    include includes ignore skip""".split()
+    include includes ignore skip existing""".split()
 )
 #: Two neighbouring words that are harmless though the second alone is not.
 HARMLESS_PAIRS = frozenset(
