@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers import check_each
 from tests.sanitize import clean_records, corpus, labelled
 from toolog.sanitize import Sanitizer, vocabulary
 from toolog.sanitize.engine import Walk
@@ -130,11 +131,15 @@ values = st.recursive(
 )
 
 
-@pytest.mark.parametrize("value", POSITIVES, ids=lambda value: str(value)[:30])
-def test_every_labelled_secret_is_flagged_in_every_kind_of_bytes(value: Any) -> None:
-    """Whatever the labelled cases hide, the scan sees, whether packed, dumped or nested in JSON."""
+def is_flagged(value: Any) -> None:
+    """Check a value: when the rules alone change it, all its kinds of bytes are flagged."""
     if changed(value):
         assert [kind for kind, seen in flagged_everywhere(value) if not seen] == []
+
+
+def test_every_labelled_secret_is_flagged_in_every_kind_of_bytes() -> None:
+    """Whatever the labelled cases hide, the scan sees, whether packed, dumped or nested in JSON."""
+    check_each(POSITIVES, is_flagged)
 
 
 def beside(seed: int) -> Iterable[Any]:
@@ -182,8 +187,7 @@ def test_every_labelled_secret_is_flagged_beside_thousands_of_neighbours() -> No
 @example([{"token": 100}, 5])
 def test_the_scan_flags_whatever_the_walk_changes(value: Any) -> None:
     """For any plain value: when the rules alone change it, its MessagePack and JSON bytes are flagged."""
-    if changed(value):
-        assert [kind for kind, seen in flagged_everywhere(value) if not seen] == []
+    is_flagged(value)
 
 
 @settings(max_examples=400, deadline=None)
