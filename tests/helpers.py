@@ -10,10 +10,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import wrapt
 
@@ -23,6 +23,8 @@ from toolog.instrumentation.importlib_bootstrap import make_wrapper
 from toolog.levels import ROOT
 from toolog.record import ToolRecord
 from toolog.settings import CaptureSettings
+
+Case = TypeVar("Case")
 
 
 class Collector(logging.Handler):
@@ -78,6 +80,25 @@ def wrap(function: Callable[..., Any], tool_name: str = "", **options: Any) -> A
     """Return a function wrapped as a tool, without patching anything."""
     plan = Plan(function, tool_name=tool_name or function.__name__, module=function.__module__, **options)
     return wrapt.FunctionWrapper(function, make_wrapper(plan))
+
+
+def check_each(
+    cases: Iterable[Case], check: Callable[[Case], None], name: Callable[[Case], str] = ascii
+) -> None:
+    """Check every case within one test; an AssertionError that names all that did not hold, and why.
+
+    For cases by the hundred: the frame of a test of its own takes more time than most of them do, and the
+    sanitizer's scans are quick only over what is like something that the same process has seen.
+    """
+    count, failed = 0, []
+    for case in cases:
+        count += 1
+        try:
+            check(case)
+        except Exception as error:
+            failed.append(f"{name(case)}: {type(error).__name__}: {error}")
+    assert count, "there are no cases"
+    assert not failed, "\n\n".join([f"{len(failed)} of {count} cases:", *failed])
 
 
 def wait_until(asked: Callable[[], object], what: str = "it", seconds: float = 90.0) -> None:

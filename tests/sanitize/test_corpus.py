@@ -8,8 +8,7 @@ import json
 import re
 from typing import Any
 
-import pytest
-
+from tests.helpers import check_each
 from tests.sanitize import corpus
 from tests.sanitize.test_labelled import strings
 from toolog.sanitize import Sanitizer
@@ -41,13 +40,12 @@ def fits(expect: Any, output: Any, hide: list[str]) -> bool:
 
 
 def identify(case: dict[str, Any]) -> str:
-    """Return the name of a case in the list of tests."""
+    """Return the name of a case among those that failed."""
     return f"{case['id']} {case['why']}"
 
 
-@pytest.mark.parametrize("case", corpus.positives(), ids=identify)
-def test_a_secret_of_the_corpus_is_hidden_and_what_stands_around_it_stays(case: dict[str, Any]) -> None:
-    """No part of the secret is left, the rest is as it was, the given value too, and twice masks no more."""
+def hides(case: dict[str, Any]) -> None:
+    """Check a case that holds secrets."""
     given = copy.deepcopy(case["input"])
     clean = SANITIZER.sanitize(given)
     assert [secret for secret in case["hide"] for text in strings(clean) if secret in text] == []
@@ -56,10 +54,19 @@ def test_a_secret_of_the_corpus_is_hidden_and_what_stands_around_it_stays(case: 
     assert SANITIZER.sanitize(clean) == clean
 
 
-@pytest.mark.parametrize("case", corpus.negatives(), ids=identify)
-def test_a_look_alike_of_the_corpus_is_the_same_object(case: dict[str, Any]) -> None:
-    """What only looks like a secret comes back untouched, as the very same object."""
+def leaves(case: dict[str, Any]) -> None:
+    """Check a clean look-alike."""
     assert SANITIZER.sanitize(case["input"]) is case["input"]
+
+
+def test_the_secrets_of_the_corpus_are_hidden_and_what_stands_around_them_stays() -> None:
+    """No part of a secret is left, the rest is as it was, the given value too, and twice masks no more."""
+    check_each(corpus.positives(), hides, identify)
+
+
+def test_the_look_alikes_of_the_corpus_are_the_same_objects() -> None:
+    """What only looks like a secret comes back untouched, as the very same object."""
+    check_each(corpus.negatives(), leaves, identify)
 
 
 def test_the_cases_can_be_exchanged_as_json_lines() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import ormsgpack
@@ -13,10 +14,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.helpers import check_each
 from tests.sanitize import clean_records, corpus, labelled
 from toolog.sanitize import Sanitizer, vocabulary
 from toolog.sanitize.engine import Walk
 from toolog.sanitize.policy import Policy, base_prefilter
+from toolog.sanitize.prefilter import Prefilter, little_set
+
+Scan = Callable[[bytes], list[int]]
 
 
 class Blind(Policy):
@@ -130,11 +135,15 @@ values = st.recursive(
 )
 
 
-@pytest.mark.parametrize("value", POSITIVES, ids=lambda value: str(value)[:30])
-def test_every_labelled_secret_is_flagged_in_every_kind_of_bytes(value: Any) -> None:
-    """Whatever the labelled cases hide, the scan sees, whether packed, dumped or nested in JSON."""
+def is_flagged(value: Any) -> None:
+    """Check a value: when the rules alone change it, all its kinds of bytes are flagged."""
     if changed(value):
         assert [kind for kind, seen in flagged_everywhere(value) if not seen] == []
+
+
+def test_every_labelled_secret_is_flagged_in_every_kind_of_bytes() -> None:
+    """Whatever the labelled cases hide, the scan sees, whether packed, dumped or nested in JSON."""
+    check_each(POSITIVES, is_flagged)
 
 
 def beside(seed: int) -> Iterable[Any]:
@@ -182,8 +191,7 @@ def test_every_labelled_secret_is_flagged_beside_thousands_of_neighbours() -> No
 @example([{"token": 100}, 5])
 def test_the_scan_flags_whatever_the_walk_changes(value: Any) -> None:
     """For any plain value: when the rules alone change it, its MessagePack and JSON bytes are flagged."""
-    if changed(value):
-        assert [kind for kind, seen in flagged_everywhere(value) if not seen] == []
+    is_flagged(value)
 
 
 @settings(max_examples=400, deadline=None)
@@ -334,14 +342,39 @@ def _damaged(seed: int) -> Iterable[bytes]:
         yield bytes(data)
 
 
+class Apart(Prefilter):
+    """The expressions of the whole scan, each family in a scan of its own, and each sort of names.
+
+    Together they answer as the whole scan does, in a third of the time over texts that are not like earlier
+    ones: one automaton for everything makes far more states.
+    """
+
+    def _compile(self, families: dict[str, list[str]], begins: list[str], wholes: list[str]) -> None:
+        named = [[one] for one in families["named"]]
+        groups = [*(some for name, some in families.items() if name != "named"), *named]
+        self.scans = [little_set([group]) for group in groups]
+        for begin, whole in zip(begins, wholes, strict=True):
+            self.scans.append(partial(self._far, little_set([[begin]]), little_set([[whole]])))
+
+    @staticmethod
+    def _far(begin: Scan, whole: Scan, data: bytes) -> list[int]:
+        return begin(data) and whole(data)
+
+    def sees(self, data: bytes) -> bool:
+        """Tell whether any of the scans sees anything."""
+        return any(scan(data) for scan in self.scans)
+
+
 def test_the_scan_in_parts_answers_as_the_whole_one() -> None:
     """The fast way sees nothing that the scan for everything at once does not, and misses nothing that a rule
     would change; few are left out at all, where a word goes on in small letters.
     """
-    prefilter = base_prefilter()
+    prefilter, apart = base_prefilter(), Apart()
     missed = []
-    for data in _damaged(11):
-        fast, whole = prefilter.flags(data), bool(prefilter.scan(data))
+    for number, data in enumerate(_damaged(11)):
+        fast, whole = prefilter.flags(data), apart.sees(data)
+        if number % 8 == 0:
+            assert whole == bool(prefilter.scan(data))
         assert whole or not fast
         if whole and not fast:
             missed.append(data)

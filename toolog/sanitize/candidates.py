@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from functools import cache
 from heapq import merge
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, takewhile
 from typing import Any
 
 from re2 import _re2
@@ -103,7 +104,7 @@ class Candidates:
 
     def __init__(self, words: KeyWords) -> None:
         known = {*words.strong, *words.shaped, *_EXTRA}
-        plain = sorted(_least(word for word in known if word.isascii()))
+        plain = least_of(word for word in known if word.isascii())
         ends: dict[str, list[str]] = {}
         for first, second in words.pairs:
             ends.setdefault(second, []).append(first)
@@ -119,7 +120,7 @@ class Candidates:
             for phrases in _by_last(words.phrases)
         ]
         parts += plain
-        parts += map(_pattern, sorted(_least(word for word in known if not word.isascii())))
+        parts += map(_pattern, least_of(word for word in known if not word.isascii()))
         word = f"(?:{'|'.join(parts)})"
         #: Second words of labels of two.
         self._seconds = frozenset(
@@ -259,10 +260,21 @@ def _by_last(phrases: Iterable[tuple[str, str, str]]) -> Iterator[list[tuple[str
     yield from ends.values()
 
 
-def _least(words: Iterable[str]) -> list[str]:
-    """Answer the words that hold none of the others."""
+def least_of(words: Iterable[str]) -> list[str]:
+    """Answer the words that hold none of the others, in order."""
     known = set(words)
-    return [word for word in known if not any(other != word and other in word for other in known)]
+    sizes = sorted({len(word) for word in known})
+    return sorted(word for word in known if not _holds_other(word, known, sizes))
+
+
+def _holds_other(word: str, known: Set[str], sizes: Iterable[int]) -> bool:
+    # A word has fewer parts than there are words.
+    size = len(word)
+    return any(
+        word[at : at + part] in known
+        for part in takewhile(size.__gt__, sizes)
+        for at in range(size - part + 1)
+    )
 
 
 def _pattern(word: str) -> str:
@@ -273,6 +285,7 @@ def _pattern(word: str) -> str:
     return forms[0] if len(forms) == 1 else f"(?:{'|'.join(forms)})"
 
 
+@cache
 def _class(char: str) -> str:
     cases = {case for case in (char, char.lower(), char.upper()) if len(case) == 1}
     found = sorted({re.escape(one_byte(case).decode("latin-1")) for case in cases})

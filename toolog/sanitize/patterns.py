@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from toolog.sanitize.calls import OPENING
-from toolog.sanitize.candidates import TOLD
+from toolog.sanitize.candidates import TOLD, least_of
 from toolog.sanitize.checks import IBAN_COUNTRIES
 from toolog.sanitize.encoded import BEGINNING
 from toolog.sanitize.fold import FOREIGN_DIGITS, TABLE, byte_class, escape_class
@@ -169,6 +170,7 @@ _RIGHT = (
 )
 
 
+@cache
 def _char(char: str) -> str:
     forms = set()
     for form in {char, char.lower(), char.upper()}:
@@ -218,12 +220,6 @@ def beginning(word: str) -> str:
 def ending(word: str) -> str:
     """Match how a word ends: all of it in Latin letters."""
     return word_of(word[-_SHOWN:] if is_foreign(word) else word)
-
-
-def least_of(words: Iterable[str]) -> list[str]:
-    """Answer the words that hold none of the others."""
-    known = set(words)
-    return sorted(word for word in known if not any(other != word and other in word for other in known))
 
 
 def _start(words: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from re2 import _re2
 
 from toolog.errors import ConfigError
 from toolog.sanitize import vocabulary as vocab
+from toolog.sanitize.candidates import least_of
 from toolog.sanitize.patterns import (
     AFTER,
     COLUMN_KEYS,
@@ -31,7 +32,6 @@ from toolog.sanitize.patterns import (
     flag_words,
     is_foreign,
     latin_names,
-    least_of,
     loose,
     names_in_bytes,
     not_ending_in_others,
