@@ -34,6 +34,7 @@ from toolog.sanitize.plausible import (
     says_nothing,
     shows_secret,
 )
+from toolog.sanitize.repeats import BEFORE
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import BLANK, ESCAPED
 from toolog.sanitize.words import Verdict
@@ -46,6 +47,7 @@ _OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?=')|@(?=\\{{0,8}}\"))(?P<quote>{ESC
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
+_ANGLE = re.compile("[<>]")
 _LONGEST = 4096
 #: So many characters decide about most values, the last of them by what follows the value: a number's other
 #: groups, and the next word.
@@ -123,7 +125,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._ends: dict[str, tuple[int, int]] = {}
-        self._sign = -2
+        self._sign = self._angle = -2
 
     def end(self, quote: str, start: int) -> int:
         """Answer where the line, or the quoted text, ends that `start` stands in."""
@@ -141,6 +143,13 @@ class Lines:
             self._sign = self._text.find("=", start)
         return self._sign
 
+    def angle(self, start: int) -> int:
+        """Answer where the next sign of markup is from `start` on, or the text ends."""
+        if self._angle < start:
+            found = _ANGLE.search(self._text, start)
+            self._angle = found.start() if found else len(self._text)
+        return self._angle
+
 
 class Values:
     """Takes the values behind the names of one text.
@@ -153,6 +162,8 @@ class Values:
         self._text = text
         self._judge = judge
         self._lines = Lines(text)
+        #: How far what was read without bounds goes: lines, quotes, elements; to be set to 0 before a search.
+        self.reach = 0
         self._known: dict[tuple[str, str, bool, bool], int] = {}
 
     def behind(self, name_at: int, match: re.Match[str], verdict: Verdict) -> Span | None:
@@ -176,6 +187,7 @@ class Values:
             return None
         if sep == "::":
             end = base64_end(text, start) if text[name_at - 1 : name_at] in _LINE_STARTS else start
+            self._reach(end)
             return (start, end, rule) if end > start else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
@@ -233,6 +245,8 @@ class Values:
             span = braced_span(text, name_at, start) if match.group("sep") == "=" else None
         elif match.group("sep") == ":" and not match.group("close"):
             span = block_span(text, name_at, start)
+            if text[start] in "|>" and "\n" in text[start : start + BEFORE]:
+                self._reach(span[1] if span else len(text))
         else:
             return None
         return (*span, rule) if span and (not shape or fits_shape(text[slice(*span)], shape)) else None
@@ -292,7 +306,7 @@ class Values:
         text = self._text
         if end - start == _LONGEST:
             rest = _BARE_REST.match(text, end)
-            return rest.end() if rest else end
+            return self._reach(rest.end() if rest else end)
         run = _DIGITS.match(text, start) if rule in _NUMBERS else None
         if rule == "code":
             run = _HALVES.match(text, start)
@@ -347,7 +361,7 @@ class Values:
             start, end = self._trimmed(start + 2, text.find(quote * 3, start + 2, start + _LONGEST))
         elif len(quote) == 1:
             inside = _INSIDE[quote].match(text, start)
-            end = inside.end() if inside else start
+            end = self._reach(inside.end() if inside else start)
         else:
             end = self._closing(quote, start)
         value = text[start:end]
@@ -381,7 +395,23 @@ class Values:
         end = text.find(quote, start, start + 2 * _LONGEST)
         while end > start and text[end - 1] == "\\":
             end = text.find(quote, end + len(quote), start + 2 * _LONGEST)
-        return self._lines.end("", start) if end < 0 else end
+        return self._line_end("", start) if end < 0 else end
+
+    def _line_end(self, quote: str, start: int) -> int:
+        return self._reach(self._lines.end(quote, start))
+
+    def _reach(self, end: int) -> int:
+        """Take note of how far the text was read."""
+        self.reach = max(self.reach, end)
+        return end
+
+    def tag_end(self, end: int) -> int:
+        """Answer where the tag ends that may go on at a place, -1 when none does; take note that the text of
+        its element is read without bounds."""
+        close = self._text.find(">", end, end + BEFORE)
+        if close >= 0:
+            self._reach(self._lines.angle(close + BEFORE + _LONGEST))
+        return close
 
     @staticmethod
     def _listed(match: re.Match[str], rule: str) -> Span | None:
@@ -394,13 +424,13 @@ class Values:
     def _header(self, name_at: int, match: re.Match[str], start: int, rule: str) -> tuple[bool, Span | None]:
         """Answer whether this is a header, and the span of its secret."""
         text = self._text
-        end = self._lines.end(text[name_at - 1 : name_at], start)
         if rule == "cookie":
             header = (
                 match.group("sep") == ":"
                 and text[max(0, match.start() - 6) : match.start()].lower() == "cookie"
             )
             header = header and not text.startswith(_NO_COOKIES, start)
+            end = self._line_end(text[name_at - 1 : name_at], start) if header else start
             if not header or not start <= self._lines.sign(start) < end:
                 return False, None
             empty = text.startswith("[MASKED:", start) or is_cleared(text[start:end])
@@ -413,6 +443,7 @@ class Values:
             return True, None
         if scheme.group("scheme").lower() in _ONE_TOKEN:
             return True, self.token(at, Verdict((rule, "")))
+        end = self._line_end(text[name_at - 1 : name_at], start)
         while end > at and text[end - 1] in " \t":
             end -= 1
         return True, (at, end, rule) if end > at else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import is_mask, is_reference
 from toolog.sanitize.rules import Span
 
@@ -184,30 +185,43 @@ _PIPED = re.compile(
 )
 
 
-def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
+#: What the searches look for in a text before they read it.
+_FLAG_SIGNS = ("-p", "-P", "-a", "-A", "-w", "-k")
+SHOWN = (
+    *("login", "requirepass", "masterauth", "AUTH", "@", "|", "echo", "printf", "net", " user ", " use "),
+    *("-", "mysql", *_PGPASS_SHOWN, *_ORACLE_SHOWN, *_DEVICE_WORDS, *_FLAG_SIGNS),
+    *(word for word, _ in _OWN_WAYS),
+    *(name for programs, _ in _FLAGS for name in programs),
+)
+
+
+def find_program_passwords(text: str, held: Held) -> Iterator[Iterator[Span]]:
     """Yield the searches for passwords that well-known programs and servers are told, each in the text's
-    order."""
-    if "login" in text:
+    order.
+
+    :param held: which words (`SHOWN`) stand in the text.
+    """
+    if held["login"]:
         yield _shown(_NETRC.finditer(text), 1)
-    if any(sign in text for sign in _PGPASS_SHOWN):
+    if any(map(held.__getitem__, _PGPASS_SHOWN)):
         yield _shown(_PGPASS.finditer(text), 1, wordy=False)
-    if "requirepass" in text or "masterauth" in text or "AUTH" in text:
+    if held["requirepass"] or held["masterauth"] or held["AUTH"]:
         yield _shown(_TOLD.finditer(text), 1, wordy=False)
-    if "@" in text and any(word in text for word in _ORACLE_SHOWN):
+    if held["@"] and any(map(held.__getitem__, _ORACLE_SHOWN)):
         yield _shown(_ORACLE.finditer(text), 1)
-    if "|" in text and ("echo" in text or "printf" in text):
+    if held["|"] and (held["echo"] or held["printf"]):
         yield _shown(_PIPED.finditer(text), 1)
-    if "net" in text and " user " in text:
+    if held["net"] and held[" user "]:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
-    if "net" in text and " use " in text:
+    if held["net"] and held[" use "]:
         yield _shown(_NET_USE.finditer(text), 1, wordy=False)
-    if any(word in text for word in _DEVICE_WORDS):
+    if any(map(held.__getitem__, _DEVICE_WORDS)):
         yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
-        if word in text:
+        if held[word]:
             rule = "cookie" if word == "curl" else "password"
             yield _shown(pattern.finditer(text), pattern.groups, rule=rule)
-    if "-" not in text:
+    if not held["-"]:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
     first = lowered.find(b"curl")
@@ -216,15 +230,15 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown((user for user in users if not (user.group(1).isdigit() and user.group(2).isdigit())), 2)
     if b"securestring" in lowered:
         yield _shown(_POWERSHELL.finditer(text), 2)
-    if "mysql" in text:
+    if held["mysql"]:
         yield _shown(_MYSQL.finditer(text), 1)
-    if not any(flag in text for flag in ("-p", "-P", "-a", "-A", "-w", "-k")):
+    if not any(map(held.__getitem__, _FLAG_SIGNS)):
         return
     yield _shown(_no_ports(_besides(text)), 2)
-    if "login" in text:
+    if held["login"]:
         yield _shown(_no_ports(_LOGIN.finditer(text)), 1)
     for programs, pattern in _FLAGS:
-        if any(name in text for name in programs):
+        if any(map(held.__getitem__, programs)):
             yield _shown(pattern.finditer(text), 1)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
@@ -69,28 +70,33 @@ _LONGEST_LINE = 400
 _WORD = re.compile(r"\s*(?=\S*[^\sA-Za-z])\S+\s*")
 
 
-def find_items(text: str, judge: Judge) -> Iterator[Iterator[Span]]:
+#: What the searches look for in a text before they read it.
+SHOWN = ("alue", "ontent", "default", "val", "variable", "</", ";s:", "{", '"', " ", "->", "\n", "- ")
+
+
+def find_items(text: str, judge: Judge, held: Held) -> Iterator[Iterator[Span]]:
     """Yield the searches for the values of items, each in the order of the text.
 
     :param judge: the key predicate.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if "alue" in text or "ontent" in text or "default" in text or "val" in text:
+    if held["alue"] or held["ontent"] or held["default"] or held["val"]:
         yield _shown(_ITEM.finditer(text), judge)
-        if "variable" in text:
+        if held["variable"]:
             yield _shown(_VARIABLE.finditer(text), judge)
-    if "</" in text:
+    if held["</"]:
         yield _shown(_ELEMENTS.finditer(text), judge)
         contents = _CONTENT.finditer(text)  # (in pages, words and sentences stand there)
         yield _shown((match for match in contents if _WORD.fullmatch(match["quoted"])), judge)
-    if ";s:" in text:
+    if held[";s:"]:
         yield _shown(_SERIALIZED.finditer(text), judge)
-    if "{" in text and '"' in text:
+    if held["{"] and held['"']:
         yield _shown(_TUPLE.finditer(text), judge)
-    if " " in text and '"' in text:
+    if held[" "] and held['"']:
         yield _shown(_KEYWORD.finditer(text), judge)
-    if "->" in text:
+    if held["->"]:
         yield _changes(text, judge)
-    if "\n" in text and "- " in text:
+    if held["\n"] and held["- "]:
         yield _listed(text, judge)
 
 

@@ -156,7 +156,9 @@ def _verdicts(names: set[str], judge: Callable[[str], Verdict | None], hold: Hol
             decoded = unquote(decoded)
         plain[name] = decoded
     suspects = hold(plain.values())
-    suspects |= {name for name in plain.values() if name == "code" or _SIGNATURE.search(name)}
+    suspects |= {
+        name for name in plain.values() if name == "code" or not name.isascii() or _SIGNATURE.search(name)
+    }
     made = ((name, judge(shown) or _query_rule(shown)) for name, shown in plain.items() if shown in suspects)
     return {name: verdict for name, verdict in made if verdict is not None}
 
