@@ -41,10 +41,18 @@ SETS = (
     r"(?:--?[a-z-]{1,20}[ \t]{1,4}){0,3}(?:set|add|put))"
 )
 
+
+def _up_to(flag: str) -> str:
+    """Match what stands between a program and its flag; asked first is whether that comes at all, which is
+    much faster than to try each place on the line."""
+    return rf"(?=(?s:.{{0,202}}){flag})[^\n]{{0,200}}?"
+
+
 #: Between a flag and its value: blanks, or what stands between two items of a list.
 _NEXT = r"(?:[ ]{1,4}|[\"'],[ ]?)"
 _LINE = r"(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)"
 _WORD = r"[\"']?([^\s\"'-][^\s\"']{1,200}+)"
+_BEGUN = r"[\"']?[^\s\"'-][^\s\"']"
 _USER = re.compile(
     r"-(?<![^\s\"']-)(?:u|-user|-proxy-user)(?:[ =]?|[\"'],[ ]?)[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)"
 )
@@ -57,15 +65,15 @@ _BEFORE = 200
 _ASKS = re.compile(r"\b(?:mysql|mariadb)(?:dump|admin|import|-dump|-admin)?\b[^|;&]*$")
 _PORTS = re.compile(r"[0-9.:/-]+(?:tcp|udp)?")
 _MYSQL = re.compile(
-    r"mysql(?<!\wmysql)(?:dump|admin|import)?\b[^\n]{0,200}?[\s\"']-p([^\s\"'-][^\s\"']{1,200}+)"
+    rf"mysql(?<!\wmysql)(?:dump|admin|import)?\b{_up_to('-p' + _BEGUN)}[\s\"']-p([^\s\"'-][^\s\"']{{1,200}}+)"
 )
-_LOGIN = re.compile(rf"login(?<=[\s\"']login)\b[^\n]{{0,200}}?[\s\"']-p{_NEXT}{_WORD}")
+_LOGIN = re.compile(rf"login(?<=[\s\"']login)\b{_up_to('-p' + _NEXT + _BEGUN)}[\s\"']-p{_NEXT}{_WORD}")
 
 
 def _behind_flag(programs: Iterable[str], flag: str) -> re.Pattern[str]:
     names = "|".join(f"{name[0]}(?<!\\w.){name[1:]}" for name in programs)
     blank = "(?:[ ]{0,4}|[\"'],[ ]?)" if flag == "-p" and "sshpass" in programs else _NEXT
-    return re.compile(rf"(?:{names})\b[^\n]{{0,200}}?[\s\"']{flag}{blank}{_WORD}")
+    return re.compile(rf"(?:{names})\b{_up_to(flag + blank + _BEGUN)}[\s\"']{flag}{blank}{_WORD}")
 
 
 _FLAGS = tuple(
@@ -128,7 +136,7 @@ _DEVICE_WORDS = ("password ", "secret ", "community ", "md5 ", " ENC ")
 _OWN_WAYS = tuple(
     (word, re.compile(pattern))
     for word, pattern in (
-        ("smbclient", r"smbclient\b[^\n]{0,200}?\s-U[ ]?[\"']?[^\s%\"']{1,64}%([^\s\"']{2,200}+)"),
+        ("smbclient", rf"smbclient\b{_up_to('-U')}\s-U[ ]?[\"']?[^\s%\"']{{1,64}}%([^\s\"']{{2,200}}+)"),
         ("7z", r"7z[ar]?\s[^\n]{0,120}?\s?-p([^\s\"']{2,200}+)"),
         (
             "htpasswd",
@@ -140,23 +148,23 @@ _OWN_WAYS = tuple(
         ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}"),
         (
             "http",
-            r"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ][^\n]{0,200}?(?:-a|--auth)[ =]"
+            rf"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ]{_up_to('-(?:a|-auth)')}(?:-a|--auth)[ =]"
             r"[\"']?[\w.@-]{1,64}:([^\s\"']{2,200}+)",
         ),
         (
             "curl",
-            r"curl\b[^\n]{0,200}?\s(?:-b|--cookie)[ =]?"
+            rf"curl\b{_up_to('-(?:b|-cookie)')}\s(?:-b|--cookie)[ =]?"
             r"(?P<q>[\"'])(?P<secret>[\w.-]{1,60}=[^\"'\n]{2,4096}+)(?P=q)",
         ),
-        ("lftp", r"lftp\b[^\n]{0,200}?\s-u[ ]?[\"']?[^\s,\"']{1,64},([^\s\"']{2,200}+)"),
+        ("lftp", rf"lftp\b{_up_to('-u')}\s-u[ ]?[\"']?[^\s,\"']{{1,64}},([^\s\"']{{2,200}}+)"),
         ("schtasks", rf"schtasks\b[^\n]{{0,300}}?\s/(?i:rp)\s{{1,4}}{_WORD}"),
-        ("keyvault secret", rf"keyvault secret set\b[^\n]{{0,200}}?\s--value[ =]{_WORD}"),
+        ("keyvault secret", rf"keyvault secret set\b{_up_to('--value[ =]' + _BEGUN)}\s--value[ =]{_WORD}"),
         (
             "put-parameter",
             rf"put-parameter\b(?=[^\n]{{0,400}}SecureString)[^\n]{{0,400}}?\s--value[ =]{_WORD}",
         ),
-        ("ssh-keygen", rf"ssh-keygen\b[^\n]{{0,200}}?\s-P[ ]{_WORD}"),
-        ("ssh-keygen", rf"ssh-keygen\b[^\n]{{0,200}}?\s-N[ ]{_WORD}"),
+        ("ssh-keygen", rf"ssh-keygen\b{_up_to('-P[ ]' + _BEGUN)}\s-P[ ]{_WORD}"),
+        ("ssh-keygen", rf"ssh-keygen\b{_up_to('-N[ ]' + _BEGUN)}\s-N[ ]{_WORD}"),
         (
             "rabbitmqctl",
             rf"rabbitmqctl\b[^\n]{{0,80}}?\s(?:add_user|change_password)\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}",

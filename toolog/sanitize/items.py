@@ -66,6 +66,8 @@ _LIST_ITEM = re.compile(
 _NAME_BEFORE = re.compile(rf"{_NAME}[\"']?$")
 _SAYS_WHICH = frozenset(("secret", "credential"))
 _LONGEST_LINE = 400
+#: So many values of one text are remembered.
+_MOST_KNOWN = 1024
 
 _WORD = re.compile(r"\s*(?=\S*[^\sA-Za-z])\S+\s*")
 
@@ -128,10 +130,19 @@ def _listed(text: str, judge: Judge) -> Iterator[Span]:
 
 
 def _shown(matches: Iterator[re.Match[str]], judge: Judge) -> Iterator[Span]:
+    known: dict[tuple[str, Verdict], bool] = {}
     for match in matches:
         verdict = judge(match["name"])
+        if verdict is None:
+            continue
         part = "quoted" if match["quoted"] is not None else "bare"
-        if verdict is not None and _is_shown(match[part], verdict):
+        value = match[part], verdict
+        shown = known.get(value)
+        if shown is None:
+            shown = _is_shown(*value)
+            if len(known) < _MOST_KNOWN:
+                known[value] = shown
+        if shown:
             yield *match.span(part), verdict[0]
 
 

@@ -194,11 +194,13 @@ def _columns(
         return found, end
     marked = [(low - start, mark) for (low, _), mark in zip(cells, marks, strict=True) if mark is not None]
     done = lines.end(below) if ruled else end
-    bare: set[str] = set()  # (rows that show nothing)
+    rows: dict[str, list[Span]] = {}  # (what rows show, from where they begin)
     while (below := lines.next(done)) < len(text):
         stop = lines.end(below)
         line = text[below:stop] if stop - below <= _LONGEST_KNOWN else ""
-        if line in bare:
+        known = rows.get(line)
+        if known is not None:
+            found += [(below + low, below + high, rule) for low, high, rule in known]
             done = stop
             continue
         row = [
@@ -209,14 +211,14 @@ def _columns(
         if len(row) != len(marked):
             break
         done = stop
-        known = len(found)
+        before = len(found)
         for cell, mark in row:
             if cell is None or (not any(map(str.isdigit, cell.group())) and ends(cell.group())):
                 continue  # (a list of names)
             if _stands_alone(cell.group(), mark):
                 found.append((*cell.span(), mark[0]))
-        if line and len(found) == known and len(bare) < _MOST_KNOWN:
-            bare.add(line)
+        if line and len(rows) < _MOST_KNOWN:
+            rows[line] = [(low - below, high - below, rule) for low, high, rule in found[before:]]
     return found, done
 
 

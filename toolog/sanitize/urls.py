@@ -120,6 +120,7 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
         some = "|".join(map(re.escape, sorted(verdicts, key=len, reverse=True)))
         query = re.compile(f"{_QUERY_SIGN}(?P<name>{some}){_QUERY_IS}")
     done = 0
+    known: dict[tuple[str, Verdict], bool] = {}  # (what was given, and whether that shows a secret)
     for match in query.finditer(text):
         if match.start() < done:
             continue
@@ -127,7 +128,15 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
         # (`;` is what parts the settings of a connection, in which `#` is a sign like others)
         head = _SETTING if text[match.start()] == ";" else _QUERY_HEAD
         found = head.match(text, match.end()) if verdict else None
-        if verdict is None or found is None or not _shows(found.group(), verdict):
+        if verdict is None or found is None:
+            continue
+        given = found.group(), verdict
+        shown = known.get(given)
+        if shown is None:
+            shown = _shows(*given)
+            if len(known) < _MANY:
+                known[given] = shown
+        if not shown:
             continue
         if verdict[1] == "oauth" and not _SIGN_IN.search(
             text, max(0, match.start() - 200), found.end() + 200
