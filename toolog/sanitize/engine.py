@@ -248,7 +248,8 @@ class Walk:
         raw = text
         changed: list[tuple[int, int]] = []
         for _ in range(_PASSES):
-            spans = find_spans(policy, text, families, changed, hits)
+            kept = None if self.echoes is None else self.echoes.found
+            spans = find_spans(policy, text, families, changed, hits, kept)
             if not spans:
                 if text is not raw and len(text) <= _MOST_SETTLED:
                     if len(settled) >= _SETTLED:

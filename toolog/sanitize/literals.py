@@ -28,7 +28,6 @@ class Literals:
         self._words = tuple(dict.fromkeys(words))
         self._none = dict.fromkeys(self._words, False)
         self._scan: Any = None
-        scans.watch(self)
 
     def after_fork_in_child(self) -> Any:
         """Part from a scan that may be locked for ever."""
@@ -36,14 +35,26 @@ class Literals:
         return parted
 
     def held(self, text: str) -> Held:
-        """Answer which of the words stand in a text without lone surrogates."""
-        scan = self._scan
-        if scan is None:
-            scan = self._scan = self._make()
+        """Answer which of the words stand in a text."""
         held = self._none.copy()
-        for number in scan.Match(text.encode("utf-8", "replace")):
-            held[self._words[number]] = True
+        for word in self.seen(text.encode("utf-8", "surrogatepass")):
+            held[word] = True
         return held
+
+    def seen(self, data: bytes) -> list[str]:
+        """Answer those of the words that stand in UTF-8 text or in MessagePack."""
+        inside = scans.inside
+        inside.append(None)
+        try:
+            if scans.ending:
+                scans.check_thread()
+            scan = self._scan
+            if scan is None:
+                scan = self._scan = self._make()
+            words = self._words
+            return [words[number] for number in scan.Match(data)]
+        finally:
+            inside.pop()
 
     def _make(self) -> Any:
         options = _re2.RE2.Options()
@@ -52,9 +63,10 @@ class Literals:
         options.max_mem = _MEMORY
         options.log_errors = False
         scan = _re2.Set(_ANYWHERE, options)
-        for word in self._words:
-            scan.Add("".join(f"\\x{byte:02x}" for byte in word.encode()).encode())
+        encoded = [word.encode("utf-8", "surrogatepass") for word in self._words]
+        for word in encoded:
+            scan.Add("".join(f"\\x{byte:02x}" for byte in word).encode())
         # (one that could not be compiled must not be asked: that ends the process)
-        if not scan.Compile() or len(scan.Match("\n".join(self._words).encode())) != len(self._words):
-            raise MemoryError("the words that programs are known by need more memory than their scan has")
+        if not scan.Compile() or len(scan.Match(b"\n".join(encoded))) != len(encoded):
+            raise MemoryError("the words that are looked for need more memory than their scan has")
         return scan

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from toolog.sanitize import calls, commands, encoded, items, markup, phrases, typed, validation
+from toolog.sanitize import calls, commands, encoded, items, markup, phrases, scans, typed, validation
 from toolog.sanitize.assigned import Values
 from toolog.sanitize.calls import find_argument, find_logins
 from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
@@ -128,6 +128,7 @@ _WORDS = Literals(
     *markup.SHOWN, *items.SHOWN, *commands.SHOWN, *phrases.SHOWN, *validation.SHOWN, *typed.SHOWN,
     *calls.LOGINS, *encoded.BEGINNINGS,
 )  # fmt: skip
+scans.watch(_WORDS)
 
 
 class NamedText:
