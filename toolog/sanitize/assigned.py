@@ -164,6 +164,8 @@ class Values:
         self._lines = Lines(text)
         #: How far what was read without bounds goes: lines, quotes, elements; to be set to 0 before a search.
         self.reach = 0
+        #: Names, and the character before each, behind which no value is one of theirs, whatever it is.
+        self.idle: set[str] = set()
         self._known: dict[tuple[str, str, bool, bool], int] = {}
 
     def behind(self, name_at: int, match: re.Match[str], verdict: Verdict) -> Span | None:
@@ -404,6 +406,11 @@ class Values:
         """Take note of how far the text was read."""
         self.reach = max(self.reach, end)
         return end
+
+    def pass_by(self, name: str) -> None:
+        """Remember a name, and the character before it, behind which no value is looked for."""
+        if len(self.idle) < _MOST_KNOWN:
+            self.idle.add(name)
 
     def tag_end(self, end: int) -> int:
         """Answer where the tag ends that may go on at a place, -1 when none does; take note that the text of

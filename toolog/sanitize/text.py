@@ -33,7 +33,7 @@ from toolog.sanitize.phrases import (
     number_behind,
 )
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
-from toolog.sanitize.repeats import LEAST, Repeats
+from toolog.sanitize.repeats import Repeats
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
@@ -199,9 +199,10 @@ class NamedText:
         :param taken: where those begin and end.
         """
         values = Values(text, self._judge)
-        repeats = Repeats(text) if len(text) >= LEAST else None
+        repeats = Repeats(text)
         names = self._candidates.names(text, view)
         done, last = 0, max(taken, default=-1)
+        idle = values.idle
         while (name := next(names, None)) is not None:
             start, end = name
             if start < done:
@@ -209,19 +210,20 @@ class NamedText:
             if end + 1 in taken:
                 done = taken[end + 1]
                 continue
-            known = repeats.earlier(start, end) if repeats else None
-            if known is not None and repeats:
+            repeated = start >= repeats.since
+            if repeated:
                 ahead, done = repeats.ahead(start, last)
                 if done > start:
                     yield from ahead
                     names = self._candidates.names(text, view, done)
                     continue
-                found = known[0]
+            if text[max(0, start - 1) : end] in idle:
+                found = None
             else:
                 values.reach = 0
                 found = self._behind(text, start, end, values)
-                if repeats:
-                    repeats.keep(start, end, found, values.reach)
+            if repeated:
+                repeats.note(start, found, values.reach)
             if found is not None:
                 done = found[1]
                 if found[0] not in taken:
@@ -229,6 +231,8 @@ class NamedText:
 
     def _behind(self, text: str, start: int, end: int, values: Values) -> Span | None:
         """Answer the value behind a name, or None when that is no name of a secret or no value is shown."""
+        if start >= 8 and text.startswith("[MASKED:", start - 8):
+            return None  # the name of a mask
         name = text[start:end]
         verdict = self._judge(name)
         if verdict is None and name[-1] == "." and _SHORTENED.match(text, end):
@@ -237,7 +241,10 @@ class NamedText:
         if verdict is None:
             lower = name.lower()
             known = lower in self._labels and (text[start - 1 : start] in _BLANKS or lower == "identified")
-            if not known and not (lower[-1] == "." and self._number_name(text, start, name)):
+            if not known and text[end - 1] != ".":
+                values.pass_by(text[max(0, start - 1) : end])
+                return None
+            if not known and not self._number_name(text, start, name):
                 return None
         elif name == "PASS" and _TESTED.match(text, end):
             return None  # (that a test has passed)
@@ -252,8 +259,6 @@ class NamedText:
     def _at_name(
         self, text: str, start: int, end: int, values: Values, verdict: Verdict | None
     ) -> Span | None:
-        if text.startswith("[MASKED:", start - 8) and start >= 8:
-            return None  # the name of a mask
         if _SELECTED.match(text, end) and _SELECTS.search(text, max(0, start - 2), start):
             return None  # an attribute in a style sheet: `input[type="password"]:focus`
         behind, before = text[end : end + 1], text[start - 1 : start]
