@@ -276,13 +276,10 @@ def is_measure(path: tuple[str, ...]) -> bool:
 def is_message(value: str, path: tuple[str, ...]) -> bool:
     """Tell whether a text says what is wrong with a field (`{"errors": {"password": ["This is
     required."]}}`)."""
+    if len(value) > 500 or _MESSAGE.fullmatch(value) is None:
+        return False
     outer = [part for part in path if not part.isdigit()][-2:-1]
-    return (
-        bool(outer)
-        and "".join(split(outer[0])) in _FAULTS
-        and len(value) <= 500
-        and _MESSAGE.fullmatch(value) is not None
-    )
+    return bool(outer) and "".join(split(outer[0])) in _FAULTS
 
 
 def free_key(taken: dict[Any, Any], key: Any) -> Any:

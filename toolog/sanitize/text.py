@@ -33,7 +33,7 @@ from toolog.sanitize.phrases import (
     number_behind,
 )
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
-from toolog.sanitize.repeats import Repeats
+from toolog.sanitize.repeats import LEAST, Repeats
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
@@ -122,9 +122,12 @@ _NUMBER_WORD = re.compile(r"(?<=\w)[-_.](?:no|nr|num|number|nummer)\.?$")
 #: First words of what receipts show behind a blank: `Auth code 044182`.
 _ON_RECEIPTS = ("auth",)
 _TOLD_RULES = frozenset(("password", "api_key"))
+_NO_REPEATS = Repeats("")
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
 #: What the searches below look for in a text before they read it.
+_BEFORE_PARAMETERS, _IN_TABLES = "?&#;%", "\n|\t\u2502"
 _WORDS = Literals(
+    "://", *_BEFORE_PARAMETERS, *_IN_TABLES,
     *markup.SHOWN, *items.SHOWN, *commands.SHOWN, *phrases.SHOWN, *validation.SHOWN, *typed.SHOWN,
     *calls.LOGINS, *encoded.BEGINNINGS,
 )  # fmt: skip
@@ -162,19 +165,23 @@ class NamedText:
         """
         judge = self._judge
         view = one_byte(text)
-        users = list(islice(find_url_users(text), most))
+        ends, held = self._words.judge_end, _WORDS.held(text)
+        users = list(islice(find_url_users(text), most)) if held["://"] else []
         yield iter(users)
-        yield find_encoded_pairs(text, judge)
-        yield find_encoded_users(text)
-        parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
+        if held["%"]:
+            yield find_encoded_pairs(text, judge)
+            yield find_encoded_users(text)
+        parameters: list[Span] = []
+        if any(map(held.__getitem__, _BEFORE_PARAMETERS)):
+            parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
         yield self._assigned(text, view, {span[0]: span[1] for span in (*users, *parameters)})
-        if any(sign in text for sign in "\n|\t\u2502"):
-            yield find_tables(text, judge, self._words.judge_end, self._candidates.cells(view))
-        held = _WORDS.held(text)
-        yield find_tags(text, judge, held)
-        yield find_grids(text, self._words.judge_end, held)
-        yield find_labels(text, self._words.judge_end, held)
+        if any(map(held.__getitem__, _IN_TABLES)):
+            yield find_tables(text, judge, ends, self._candidates.cells(view))
+        if held["<"]:
+            yield find_tags(text, judge, held)
+            yield find_grids(text, ends, held)
+            yield find_labels(text, ends, held)
         yield find_inserts(text, judge, held)
         yield from find_items(text, judge, held)
         yield from find_program_passwords(text, held)
@@ -199,7 +206,7 @@ class NamedText:
         :param taken: where those begin and end.
         """
         values = Values(text, self._judge)
-        repeats = Repeats(text)
+        repeats = Repeats(text) if len(text) >= LEAST else _NO_REPEATS
         names = self._candidates.names(text, view)
         done, last = 0, max(taken, default=-1)
         idle = values.idle
