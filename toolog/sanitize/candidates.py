@@ -210,9 +210,13 @@ class Candidates:
         """
         parts = _RUNS.split(text[at : at + _STRETCH])
         stop = at + _STRETCH
-        if stop < len(text) and not parts[-1] and len(parts) > 3:  # a name that may go on
-            stop -= len(parts[-2])
-            del parts[-2:]
+        if stop < len(text) and not parts[-1]:  # a name that may go on
+            if len(parts) > 3:
+                stop -= len(parts[-2])
+                del parts[-2:]
+            elif rest := _NAME_RUN.match(text, stop):
+                stop = rest.end()
+                parts[-2] += rest.group()
         fresh = set(parts[1::2]).difference(known)
         known.update(dict.fromkeys(fresh, 0))
         held, seconds = self.holding(fresh), self._seconds

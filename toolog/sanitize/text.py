@@ -208,7 +208,7 @@ class NamedText:
         values = Values(text, self._judge)
         repeats = Repeats(text) if len(text) >= LEAST else _NO_REPEATS
         names = self._candidates.names(text, view)
-        done, last = 0, max(taken, default=-1)
+        done = 0
         idle = values.idle
         while (name := next(names, None)) is not None:
             start, end = name
@@ -219,12 +219,12 @@ class NamedText:
                 continue
             repeated = start >= repeats.since
             if repeated:
-                ahead, done = repeats.ahead(start, last)
+                ahead, done = repeats.ahead(start, max(taken, default=-1))
                 if done > start:
                     yield from ahead
                     names = self._candidates.names(text, view, done)
                     continue
-            if text[max(0, start - 1) : end] in idle:
+            if idle and text[max(0, start - 1) : end] in idle:
                 found = None
             else:
                 values.reach = 0
