@@ -136,6 +136,8 @@ class Echoes:
     def find(self, text: str) -> list[Span]:
         """Answer where the values stand in a text, in any of their spellings; spans may overlap."""
         spans: list[Span] = []
+        if len(text) < LEAST_LENGTH:
+            return spans
         for spelling in self._seen(_encoded(text)):
             value = self._values[spelling]
             at = text.find(spelling)

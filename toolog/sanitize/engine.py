@@ -8,7 +8,7 @@ rule that breaks leaves `[REDACTION_FAILED]`, what lies deeper than `max_depth` 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import ormsgpack
@@ -102,7 +102,18 @@ class Walk:
         to it. Made by the walk when a name tells something.
     """
 
-    __slots__ = ("_findings", "_inside", "_known", "_open", "_vain", "counts", "echoes", "path", "policy")
+    __slots__ = (
+        "_clear",
+        "_findings",
+        "_inside",
+        "_known",
+        "_open",
+        "_vain",
+        "counts",
+        "echoes",
+        "path",
+        "policy",
+    )
 
     def __init__(
         self,
@@ -117,6 +128,7 @@ class Walk:
         self._findings = findings
         self._open: set[int] = set()
         self._inside = 0  # texts of JSON around what is walked
+        self._clear: set[str] = set()  # keys that show nothing that is known of the record
         self._vain = 0  # containers of which a scan has just not told that they hold nothing
         self.echoes = echoes
         self._known = echoes if echoes is not None and echoes.searched else None
@@ -362,7 +374,7 @@ class Walk:
         """Do what `_mapping` does, faster, for an ordinary dict: known clean keys, no describing ones."""
         policy = self.policy
         known = policy.known_keys
-        simple = verdict is None and policy.plain and self._known is None
+        simple = verdict is None and policy.plain and (self._known is None or self._none_in(value))
         if not simple or not shapes.DESCRIBERS.isdisjoint(value):
             return self._mapping(value, verdict, path, depth)
         changed: dict[Any, Any] | None = None
@@ -392,6 +404,15 @@ class Walk:
         if policy.masks.drops:
             return {key: item for key, item in changed.items() if item is not _DROP}
         return changed
+
+    def _none_in(self, keys: Iterable[Any]) -> bool:
+        """Tell whether no key shows what is known of the record."""
+        fresh = [key for key in keys if key not in self._clear]
+        if any(type(key) is not str or self._hits(key) for key in fresh):
+            return False
+        if len(self._clear) < _MOST_KEYS:
+            self._clear.update(fresh)
+        return True
 
     def _learn(self, key: Any) -> Any:
         """Answer the verdict on a key that is clean text itself, and remember it."""
