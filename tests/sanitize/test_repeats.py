@@ -19,7 +19,7 @@ SIZE = 40_000
 KINDS = (
     *("assignments, secrets", "assignments, sensitive, empty", "assignments, blocks", "colons, secrets"),
     *("quotes, assigned", "quotes, layers", "json text, in json", "headers", "cookies", "markup", "elements"),
-    *("python", "keywords", "calls", "sql", "labels, two words", "devices", "chinese", "validators", "armour"),
+    *("python", "keywords", "calls", "sql", "labels, two words", "devices", "chinese", "validators"),
 )
 #: What may end an assignment, a quote, a line or an element that was open before.
 DISTURBING = ("\n", '"', "<", "password=", "password='Zq9-inv' ", " ")
