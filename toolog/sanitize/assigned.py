@@ -90,6 +90,8 @@ _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _PREFIXES = frozenset("&!*")
 _HOLDING = frozenset("SOJPR")
+#: What begins most of what only says where a secret is.
+_REFERRING = frozenset("$%:@")
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{<\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
@@ -167,6 +169,7 @@ class Values:
         #: Names, and the character before each, behind which no value is one of theirs, whatever it is.
         self.idle: set[str] = set()
         self._known: dict[tuple[str, str, bool, bool], int] = {}
+        self._references: dict[str, bool] = {}
 
     def behind(self, name_at: int, match: re.Match[str], verdict: Verdict) -> Span | None:
         """Answer the span of the value behind an assignment, or None when none is shown.
@@ -295,13 +298,24 @@ class Values:
         size = self._known.get(key)
         if size is None:
             bare = None if rule != "phone" and _CALL.match(text, start) else _BARE.match(text, start)
-            if bare is None:
+            if bare is None or (
+                text[start] in _REFERRING and rule not in _WITH_DIGITS and self._refers(bare.group())
+            ):
                 return None
             end = self._bare_end(start, bare.end(), rule, shape, spoken=spoken, strict=strict)
             size = end - start
             if bare.end() - start <= _SEEN - _REST and len(self._known) < _MOST_KNOWN:
                 self._known[key] = size
         return (start, start + size, rule) if size > 0 else None
+
+    def _refers(self, value: str) -> bool:
+        """Tell whether a value only says where the secret is; remembered, whatever follows it."""
+        known = self._references.get(value)
+        if known is None:
+            known = is_reference(value)
+            if len(self._references) < _MOST_KNOWN:
+                self._references[value] = known
+        return known
 
     def _bare_end(self, start: int, end: int, rule: str, shape: str, *, spoken: bool, strict: bool) -> int:
         """Answer where a value ends that stands in a run without blanks; its start when it is no secret."""

@@ -20,7 +20,7 @@ from toolog.sanitize.calls import OPENING
 from toolog.sanitize.commands import SETS
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.languages import BE, OF, WHOSE
-from toolog.sanitize.words import KeyWords
+from toolog.sanitize.words import ALIKE, KeyWords
 
 _EXTRA = ("identified",)
 _MEMORY = 64 << 20
@@ -122,9 +122,8 @@ class Candidates:
         parts += map(_pattern, sorted(_least(word for word in known if not word.isascii())))
         word = f"(?:{'|'.join(parts)})"
         #: Second words of labels of two.
-        self._seconds = frozenset(
-            (*ends, *(phrase[-1] for phrase in words.added), *(phrase[-1] for phrase in words.phrases))
-        )
+        seconds = {*ends, *(phrase[-1] for phrase in (*words.added, *words.phrases))}
+        self._seconds = frozenset(seconds | {word.translate(ALIKE) for word in seconds})
         self._word = _scan(word + r"[^\n]*")
         self._signed = _scan(f"{_RUN}{word}{_RUN}{_signs()}")
         self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
@@ -208,7 +207,8 @@ class Candidates:
 
         :param known: how long each name is that may hold a word of the vocabulary; 0 for all others.
         """
-        parts = _RUNS.split(text[at : at + _STRETCH])
+        stretch = text[at : at + _STRETCH]
+        parts = _RUNS.split(stretch.translate(ALIKE) if stretch.isascii() else stretch)
         stop = at + _STRETCH
         if stop < len(text) and not parts[-1]:  # a name that may go on
             if len(parts) > 3:

@@ -40,7 +40,7 @@ _SIGN = re.compile(r".[\u00a1-\u00bf\u00f7](?=[A-Za-z0-9_])|[^\W\d_\x00-\u024f](
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CACHE_SIZE = 4096
 #: Digits part the words of a name, whichever they are.
-_ALIKE = str.maketrans("123456789", "000000000")
+ALIKE = str.maketrans("123456789", "000000000")
 
 
 class Verdict(tuple[str, str]):
@@ -108,7 +108,7 @@ class KeyWords:
             return self._memory[key]
         except KeyError:
             pass
-        alike = key.translate(_ALIKE)
+        alike = key.translate(ALIKE)
         verdict = self.judge(alike) if alike != key else self._judge(key)
         if len(self._memory) >= _CACHE_SIZE:
             self._memory.clear()
