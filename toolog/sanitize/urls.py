@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
-from toolog.sanitize.words import Verdict
+from toolog.sanitize.words import ALIKE, Verdict
 
 Hold = Callable[[Iterable[str]], set[str]]
 
@@ -112,7 +112,9 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
     if "=" not in text and "%" not in text:
         return
     names = _QUERY.findall(text)
-    verdicts = _verdicts(set(names), judge, hold)
+    alike = {name: name if "%" in name else name.translate(ALIKE) for name in set(names)}
+    judged = _verdicts(set(alike.values()), judge, hold)
+    verdicts = {name: judged[form] for name, form in alike.items() if form in judged}
     if not verdicts:
         return
     query = _QUERY
