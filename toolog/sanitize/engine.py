@@ -50,10 +50,6 @@ _UNKNOWN: Any = object()
 _MOST_KEYS = 4096
 #: After so many scans in vain, one container out of so many is scanned, and the others walked at once.
 _MOST_VAIN = 8
-#: What is walked at once: containers of so many items, of texts too short for any `max_bytes`, and other
-#: scalars.
-_MOST_CELLS, _LONGEST_CELL = 16, 64
-_SCALARS = frozenset((int, float, bool, type(None)))
 #: How many masked texts are remembered, and the length of the longest.
 _SETTLED, _MOST_SETTLED = 1024, 512
 
@@ -66,22 +62,6 @@ class Finding(NamedTuple):
     path: str
     rule: str
     length: int
-
-
-def _is_row(value: Any) -> bool:
-    """Tell whether a container is a plain little one of scalars."""
-    kind = type(value)
-    if kind is dict:
-        if len(value) > _MOST_CELLS or any(type(key) is not str or len(key) > _LONGEST_CELL for key in value):
-            return False
-        cells = value.values()
-    elif kind is list:
-        cells = value
-    else:
-        return False
-    return len(value) <= _MOST_CELLS and all(
-        type(cell) in _SCALARS or (type(cell) is str and len(cell) <= _LONGEST_CELL) for cell in cells
-    )
 
 
 def packed(value: Any) -> bytes | None:
@@ -360,7 +340,7 @@ class Walk:
 
         :param deep: what is not cleared is not walked either.
         """
-        if self._vain >= _MOST_VAIN and self._vain % _MOST_VAIN and not deep and _is_row(value):
+        if self._vain >= _MOST_VAIN and self._vain % _MOST_VAIN and not deep and shapes.is_row(value):
             self._vain += 1  # (as in a list of rows with secrets)
             return False
         data = packed(value)

@@ -64,6 +64,10 @@ _TOLD_BY_TITLES = ("value", "Value")
 _CHOICE = re.compile(r"[a-z]{2,20}(?:[A-Z_-][a-z]{1,20}){1,4}")
 #: The name of a header as it is written on the wire.
 _HEADER = re.compile(r"(?:[A-Z][a-z0-9]{0,20}-){1,4}[A-Z][A-Za-z0-9]{1,20}|Authorization|Cookie")
+#: What is walked at once: containers of so many items, of texts too short for any `max_bytes`, and other
+#: scalars.
+_MOST_CELLS, _LONGEST_CELL = 16, 64
+_SCALARS = frozenset((int, float, bool, type(None)))
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -182,6 +186,22 @@ def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
                 ]
                 return dict.fromkeys(keys, marks) or None
     return None
+
+
+def is_row(value: Any) -> bool:
+    """Tell whether a container is a plain little one of scalars."""
+    kind = type(value)
+    if kind is dict:
+        if len(value) > _MOST_CELLS or any(type(key) is not str or len(key) > _LONGEST_CELL for key in value):
+            return False
+        cells = value.values()
+    elif kind is list:
+        cells = value
+    else:
+        return False
+    return len(value) <= _MOST_CELLS and all(
+        type(cell) in _SCALARS or (type(cell) is str and len(cell) <= _LONGEST_CELL) for cell in cells
+    )
 
 
 def are_pairs(items: list[Any]) -> bool:

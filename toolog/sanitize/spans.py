@@ -52,14 +52,14 @@ def find_spans(
         if scans.ending:
             scans.check_thread()
         seen = set(policy.families(text) if families is None else families)
-        again = kept is not None and not changed and len(text) >= _LONG
-        spans = kept.get(text) if kept is not None and again else None
         if changed and len(text) >= _LONG:
             spans = _find_again(policy, text, seen, changed)
+        else:
+            spans = kept.get(text) if kept else None
         if spans is None:
             spans = _find(policy, text, seen)
-        if kept is not None and again and len(kept) < _MOST_KEPT:
-            kept[text] = spans
+            if kept is not None and not changed and len(text) >= _LONG and len(kept) < _MOST_KEPT:
+                kept[text] = spans
         return _merge(text, [*known, *spans])
     finally:
         inside.pop()

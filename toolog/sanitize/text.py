@@ -224,10 +224,9 @@ class NamedText:
                     yield from ahead
                     names = self._candidates.names(text, view, done)
                     continue
-            if idle and text[max(0, start - 1) : end] in idle:
-                found = None
-            else:
-                values.reach = 0
+            values.reach = 0
+            found = None
+            if not idle or text[max(0, start - 1) : end] not in idle:
                 found = self._behind(text, start, end, values)
             if repeated:
                 repeats.note(start, found, values.reach)
