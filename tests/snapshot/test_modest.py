@@ -62,6 +62,8 @@ def test_depth_is_never_underestimated(kind: str) -> None:
     [
         list(range(2000)),
         {"k" * 1025: 1, "b": [1]},
+        [{"k" * 1025: 1}] * 40,
+        [{"a": 1, 2: 3}] * 40,
         [float("nan")],
         [1e999],
         [b"bytes"],
@@ -77,7 +79,9 @@ def test_what_may_break_a_bound_is_left_to_the_slow_look(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "inner", [["leaf"], {"a": 1}, ["x" * 60_000]], ids=["in lists", "in dicts", "a long text"]
+    "inner",
+    [["leaf"], {"a": 1}, ["x" * 60_000], {"k" * 60_000: 1}],
+    ids=["in lists", "in dicts", "a long text", "a long key"],
 )
 def test_what_would_be_gigabytes_is_never_packed(inner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One container that stands in many places is counted at each, before the packer, which knows no

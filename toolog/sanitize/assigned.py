@@ -25,6 +25,7 @@ from toolog.sanitize.plausible import (
     SCHEMES,
     fits_shape,
     is_cleared,
+    is_duration,
     is_mask,
     is_pointer,
     is_reference,
@@ -340,7 +341,7 @@ class Values:
             or (shape and not fits_shape(value, shape))
         ):
             return start
-        if is_release(value, rule) or is_pointer(value):
+        if is_release(value, rule) or is_duration(value, rule) or is_pointer(value):
             return start
         if value[0].isdigit() and (_MEASURED.match(text, end) or (rule != "code" and is_small(value))):
             return start

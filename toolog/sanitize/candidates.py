@@ -28,9 +28,9 @@ _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 #: What a name is made of. The scans read a text in which one byte stands for each character (`one_byte`).
 _RUN = r"[A-Za-z0-9_.$\[\]\x80-\xff-]*"
 #: Between the two words of a pair: what a name can hold, or the blank of a label (`API key: ...`).
-_JOINT = r"(?:[0-9_.$\[\]\x80-\xff-]*|[ \t])"
+_JOINT = r"(?:[0-9_.$\[\]\x80-\xff-]*|[ ])"
 #: Between the words of a name of three.
-_OF = r"(?:['0-9_.$\[\]\x80-\xff-]*|[ \t])"
+_OF = r"(?:['0-9_.$\[\]\x80-\xff-]*|[ ])"
 #: The bytes of `：是为為éè→⇒—–`, which can stand for a sign.
 _WIDE = r"\x9a\xaf\xba\xe9\xe8\x92\xd2\x94\x93"
 #: What is told of a token that stands behind its name: `token x1y2z3 is invalid`.

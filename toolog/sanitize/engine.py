@@ -23,6 +23,7 @@ from toolog.sanitize.plausible import (
     SMALL,
     fits_shape,
     is_cleared,
+    is_duration,
     is_mask,
     is_permission,
     is_reference,
@@ -198,6 +199,7 @@ class Walk:
         if (
             is_permission(value, rule)
             or is_release(value, rule)
+            or is_duration(value, rule)
             or (rule == "cookie" and is_cleared(value))
             or (rule == "authorization" and is_scheme(value))
         ):

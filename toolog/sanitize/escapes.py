@@ -20,7 +20,14 @@ _ESCAPE = re.compile(
 
 
 def blank_escapes(text: str) -> str:
-    """Return a text of the same length, with blanks for the escapes of white space, quotes and brackets."""
+    """Return a text of the same length, with white space for the escapes of white space, quotes and brackets:
+    tabs for `\\t`, ends of lines for all others, since numbers may have blanks within.
+    """
     if "\\" not in text and "%" not in text and "\x1b" not in text:
         return text
-    return _ESCAPE.sub(lambda match: " " * (match.end() - match.start()), text)
+    return _ESCAPE.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    escape = match.group()
+    return "\t\t" if escape == "\\t" else "\n" * len(escape)

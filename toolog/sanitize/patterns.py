@@ -137,10 +137,11 @@ VALUE_KEYS = (
     *("rejectedValue", "rejected_value", "invalidValue", "invalid_value"),
 )
 ROW_KEYS = ("rows", "data", "values", "records", "row", "results")
-#: Behind the name of a column, and in a tuple of Erlang.
+#: Behind the name of a column, in a tuple of Erlang, and in an item of text (`name: password, value: x`).
 _IN_TABLES = (
-    r"(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_\xc3-\xf4]|(?:\t|\\+t|  )[!-~]|  |(?:[ \t]|\\+t)*(?:\\+[nr]|[\r\n])"
+    r"(?:[,;\t]|\\+t)[\\\"']*[A-Za-z_/\xc3-\xf4]|(?:\t|\\+t|  )[ -~]|  |(?:[ \t]|\\+t)*(?:\\+[nr]|[\r\n])"
     r"|,[ ]?(?:<<)?\\*\"[!-~\xc3-\xf4]|\xc2\xa0|\\+u(?i:00a0|202f)"
+    r"|[ \t]*[,;][ \t\r\n]*(?:\\+[nrt ])*[ \t\\\"']*(?:[vV]alue|val|content|default)"
 )
 #: Behind a sensitive word comes the rest of the key and its end, or a sign of assignment; never a small
 #: letter, which would make it another word (`secretary`). `words.judge` keeps the same bounds for keys with
@@ -403,7 +404,7 @@ def flag_words(strong: Iterable[str], pairs: Iterable[tuple[str, str]], shaped: 
     words = [word for word in strong if word.isascii()]
     ends = pair_ends(pair for pair in pairs if "".join(pair).isascii())
     both = [f"(?:{'|'.join(firsts)})[0-9_.$\\[\\]\\-]*{second}" for second, firsts in ends.items()]
-    part = r"[A-Za-z0-9_.$\[\]\-]*"
+    part = r"[A-Za-z0-9_.$\[\]\\\x80-\xff\-]*"  # (and what is not ASCII, escaped or not)
     flags = [f"{part}(?i:{'|'.join([*not_ending_in_others(words), *both])}){part}"]
     lasts = sorted(word for word in shaped if word.isascii())
     if lasts:
@@ -424,8 +425,7 @@ def _vendors() -> list[str]:
     shapes: list[str] = []
     inner: list[str] = []
     for _, prefix, body, least, exact in VENDORS:
-        if "/" in body:
-            body = body[:-1] + "\\\\]"
+        body = body.replace("/", "/\\\\")  # (not at its end, where a hyphen may stand)
         # Counting in every word would multiply the states of the scan: only what is fixed is looked for.
         head = _COUNTED_HEAD.match(prefix)
         rest = prefix[head.end() :] if head else prefix
@@ -441,7 +441,7 @@ VALUES: dict[str, list[str]] = {
     "jwt": [r"eyJ[A-Za-z0-9_-]{8}[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4}"],
     "vendor_key": _vendors(),
     "web_hook": ["(?:" + "|".join(path.replace("/", r"\\*/") for _, path, _ in HOOKS) + ")"],
-    "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
+    "credentials": [r"(?i:bearer|basic)(?:[ \t+]|\\+t|%(?:25)*20)+[A-Za-z0-9._~+/=\\-]{8}"],
     "email": [
         r"[A-Za-z0-9._%+'\x80-\xbf-](?:@|%(?:25)*40)(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2}"
         r"|[A-Za-z0-9.-]*(?:\xc3[\x80-\xbf]|[\xc4-\xc9][\x80-\xbf]|\\+u0[012])|[\xc2-\xdf][\x80-\xbf]"

@@ -38,6 +38,8 @@ _RELEASE = (
 _RELEASED = re.compile(_RELEASE)
 #: Rules of values that are never made of a few numbers with dots between them.
 _NO_RELEASES = frozenset(("token", "cookie", "secret", "credential", "passport", "api_key", "authorization"))
+#: How long it still lives, or until when one has to wait (`ratelimit-reset-tokens: 6ms`).
+_DURATION = re.compile(r"(?:[0-9]{1,6}(?:\.[0-9]{1,3})?(?:ns|us|µs|ms|s|sec|min|m|h|d|w)){1,4}")
 #: What roles may do, under the names of what they may do it to (`id-token: write`, `secrets: [get, list]`).
 _PERMISSIONS = frozenset(
     "read write none admin get list watch create update patch delete read-only write-only read-write".split()
@@ -50,7 +52,7 @@ SCHEMES = (
 _REFERENCE = re.compile(
     # (a default that is written into it is told)
     r"\$\{(?![^}]{0,100}:?-[^}$]{0,100}[0-9])[^}]*\}?|\$\([^)]*\)?|\{\{.*"
-    r"|\$[A-Za-z_0-9@*#]\w*|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|:[A-Za-z_]{1,60}|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
+    r"|\$[A-Za-z_0-9@*#]\w*|\$(?:env|script|global|using|private):\w+|%\(?[A-Za-z_]\w*\)?[%s]?|<[^<>\n]{0,60}>|:[A-Za-z_]{1,60}|\{[A-Za-z_][\w.]*\}?|@\w+\b.*"
     # where vaults and clouds keep it
     r"|(?:op|vault|ssm|secretsmanager|keyring|keychain|kv|azurekv|gcpsm|gcp-sm|bws|doppler|infisical|sops)"
     r"(?:\+[a-z]{2,12})?://[\w./@%?=&:# -]*"
@@ -67,7 +69,10 @@ _PLACEHOLDER = re.compile(
     r"(?i:your|my|insert|enter|paste|replace|put|add)(?:[-_ ]?(?i:your|own|my|the|an?|with|in|real|actual|new"
     r"|api|app|auth|access|secret|private|public|client|bot|user|db|database|service|account|bearer|key|keys"
     r"|token|tokens|password|passwd|id|value|credentials?|name|username|here|this)){2,8}"
-    r"|[A-Za-z0-9_-]{0,12}(?:\.{3,}|…)"
+    r"|[A-Za-z0-9_-]{0,12}(?:\.{3,}|…)|(?:[A-Za-z]{2,12}[-_]){1,3}(?:x{4,}|X{4,}|\*{4,}|0{8,})"
+    # what asks for it in PowerShell (`$cred = Get-Credential`)
+    r"|(?:Get|Read|New|Import|Select|Convert(?:To|From))-[A-Za-z]{0,24}"
+    r"(?:Credential|SecureString|Secret|Token|Password|Host|String|Content|Variable)s?"
 )
 _MASK = re.compile(
     r"\[MASKED(?::[a-z0-9_]{1,40})?(?::[0-9a-f]{8,32})?\](?: \(\d+\))?"
@@ -139,6 +144,14 @@ def is_release(value: str, rule: str) -> bool:
     :param rule: the rule of its name; a password can look so.
     """
     return rule in _NO_RELEASES and "." in value and _RELEASED.fullmatch(value) is not None
+
+
+def is_duration(value: str, rule: str) -> bool:
+    """Tell whether a value is a time of some seconds or days that has to do with what is called so.
+
+    :param rule: the rule of its name; a password can look so.
+    """
+    return rule in _NO_RELEASES and len(value) < 16 and _DURATION.fullmatch(value) is not None
 
 
 def is_permission(value: str, rule: str) -> bool:

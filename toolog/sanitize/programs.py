@@ -19,7 +19,7 @@ PROGRAM_LINES = (
     + r"|rabbitmqctl.*(?:add_user|change_password)"
     + r"|SETUSER.*>|NickServ.*(?i:identify)|USER .*PASS |[0-9] LOGIN |WIFI:.*P:|Input Password.*[ \t]"
     + r"|lftp.*-u|schtasks.*/(?i:rp)|https? .*(?:-a|--auth)[ =]"
-    + r"|(?:echo|printf).*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\].*/.*@"
+    + r"|(?:echo|printf).*\||net +user? +.*[^ ]|oracle:|(?:sqlplus|sqlldr|expdp|impdp|rman)[ \t\\'\"].*/.*@"
 )
 PROGRAM_NAMES = (
     r"login|(?:og_?[iI]n|ign_?[iI]n|uthenticate|getConnection|PDO)\("

@@ -92,6 +92,11 @@ _NOT_TLD = frozenset(
     # kinds of units of systemd: `getty@tty1.service`
     " service socket target mount automount swap timer slice scope device".split()
 )
+#: Methods of matrices, which a product of two calls at its end: `attn@v.reshape(b, n, -1)`.
+_OF_MATRICES = frozenset(
+    "transpose reshape view permute mean sum astype conj flatten squeeze unsqueeze softmax contiguous item"
+    " detach numpy ravel swapaxes clone expand".split()
+)
 #: Where enough digits stand close together for any number that is looked for.
 _NUMBERS = re.compile(r"[0-9+(](?:[ ()./+-]{0,4}+[0-9]){8,}+")
 _CN_MOBILE = re.compile(r"1[3-9][0-9]([ -]?)[0-9]{4}\1[0-9]{4}(?![0-9A-Za-z_])")
@@ -301,7 +306,12 @@ def find_emails(text: str) -> Iterator[Span]:
     done = 0
     for at in _AT.finditer(text):
         local = _LOCAL_BACKWARDS.match(text[max(done, at.start() - 64) : at.start()][::-1])
-        if local is None or (at.group("tld") or "").lower() in _NOT_TLD:
+        last = (at.group("tld") or "").lower()
+        if (
+            local is None
+            or last in _NOT_TLD
+            or (last in _OF_MATRICES and text[at.end() : at.end() + 1] == "(")
+        ):
             continue
         begin = at.start() - local.end()
         if "%" in text[begin : at.start()]:

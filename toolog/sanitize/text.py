@@ -43,14 +43,14 @@ from toolog.sanitize.validation import find_validated
 from toolog.sanitize.words import KeyWords, Verdict, split
 
 _BEFORE_MARKUP = ("<", ":")
-_TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t]$")
+_TWO_WORDS = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ ]$")
 #: What stands around the value of an attribute by which an element is selected.
 _SELECTS, _SELECTED = re.compile(r"=[\"']?$"), re.compile(r"[\"']?\]")
 #: All words before the last one of a label, as a user's own may have many, and how far they are looked for.
-_WORDS_BEFORE = re.compile(r"(?:(?<![^\W_])[^\W_]{1,40}[ \t]){1,6}$")
+_WORDS_BEFORE = re.compile(r"(?:(?<![^\W_])[^\W_]{1,40}[ ]){1,6}$")
 _LONGEST_LABEL = 160
 #: Two words before the last one of a label, of which the second says nothing: `clé d'`, `driver's `.
-_BETWEEN = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ \t'’]([^\W\d_]{{1,5}})[ \t'’]$")
+_BETWEEN = re.compile(rf"([^\W\d_](?:[^\W\d_]|[{MARKS}]){{0,19}})[ '’]([^\W\d_]{{1,5}})[ '’]$")
 _FLAG_VALUE = re.compile(r"[ \t]+(?P<quote>[\"'])?(?=[^\s-]|-[^-\s])")
 #: Behind a flag that is an item of a list: the next item, which tells something more than a name.
 _NEXT_ITEM = re.compile(
@@ -340,7 +340,7 @@ class NamedText:
         rule = None
         if before is not None:
             first = before.group(1).lower()
-            rule = words.pairs.get((first, last)) or words.strong.get(first + last)
+            rule = words.pairs.get((first, last))
         rule = rule or self._three_words(text, start, last)
         if not rule and words.added:
             label = _WORDS_BEFORE.search(text, max(0, start - _LONGEST_LABEL), start)

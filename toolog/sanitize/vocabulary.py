@@ -41,7 +41,7 @@ for _rule, _names in {
     "ssn": "ssn",
     "passport": "passport passports паспорт 护照 護照",
     "id_number": "снилс инн cpf 身份证 身份證 身分證 주민등록번호 社保号 マイナンバー"
-    " 证件号 證件號 驾驶证 駕駛證 驾照 军官证 统一社会信用代码 社会保障号",
+    " 证件号 證件號 驾驶证 駕駛證 驾照 军官证 社会保障号",
     "card": "银行卡 銀行卡 信用卡 卡号 卡號 クレジットカード番号 카드번호 creditcard debitcard",
 }.items():
     for _name in _names.split():

@@ -424,4 +424,13 @@ def _clean() -> list[dict[str, Any]]:
         clean('git config', {'user.name': 'Dana', 'core.sshCommand': 'ssh -i ~/.ssh/id_ed25519', 'credential.helper': 'osxkeychain'}),
         clean('paths', {'private_key_path': '/etc/ssl/a.key', 'password_file': '/run/secrets/db', 'token_file': '/var/run/t'}),
         clean('flags', {'has_password': True, 'is_secret': False, 'token_valid': True, 'phone_required': 'no', 'password_set': 'yes'}),
+        clean('number of a Chinese company', {'统一社会信用代码': '91110000802100433B'}),
+        clean('headers of a limit', {'headers': {'x-ratelimit-remaining-tokens': '149984', 'x-ratelimit-reset-tokens': '6ms'}}),
+        clean('times to live', {'t': 'x-ratelimit-reset-tokens: 1m30s\nsession_token: 12h'}),
+        clean('PowerShell', {'script': '$token = $env:GITHUB_TOKEN\n$cred = Get-Credential\n$password = Read-Host -AsSecureString'}),
+        clean('product of matrices', {'t': 'out = attn@v.reshape(b, n, -1) + q@k.transpose(-2, -1)'}),
+        clean('crossed out behind a prefix', {'t': 'GITHUB_TOKEN=ghp_xxxx OPENAI_API_KEY=sk-xxxxxxxx'}),
+        hiding('mail with a remark', {'t': 'write to dana@shop.example(work)'}, 'dana@shop.example'),
+        hiding('a password like a time', {'password': '12h30m'}, '12h30m'),
+        hiding('a city as password', {'t': 'password = New-York7'}, 'New-York7'),
     ]
