@@ -60,9 +60,7 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
     ruled = any(sign in text for sign in ("--", "==", "\u2500", "\u2501"))
     done = barren = 0  # (lines up to there were read as rows, and showed nothing)
     plain: set[str] = set()  # (lines of names that are none of secrets)
-    empty: set[tuple[str, int]] = (
-        set()
-    )  # (rows of boxes that show nothing, and where the word stands in them)
+    empty: set[tuple[str, int]] = set()  # (lines that show nothing, and where the word stands in them)
     for at in places:
         if at < done:
             continue
@@ -114,6 +112,8 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
                 yield cell
             elif line and not ruled and len(empty) < _MOST_KNOWN:
                 empty.add((line, at - start))
+        elif line and sign != "\t" and not marks and below <= len(text) and len(empty) < _MOST_KNOWN:
+            empty.add((line, at - start))  # (no head, whatever stands below)
 
 
 def _below(
