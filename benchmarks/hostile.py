@@ -1,8 +1,8 @@
 """What dense texts cost the sanitizer: texts made to be slow, of many kinds, in doubling sizes.
 
-Each row is one kind of text: the milliseconds of processor time for each size, the best of some runs, and
-how much longer the largest takes than the one half as long (2.0 is linear). A text stands behind one secret
-of each kind, so that every finder reads it; `--alone` leaves them out.
+Each row is one kind of text, or of record: the milliseconds of processor time for each size, the best of
+some runs, and how much longer the largest takes than the one half as long (2.0 is linear). A text stands
+behind one secret of each kind, so that every finder reads it; `--alone` leaves them out.
 
     python benchmarks/hostile.py [--json] [--alone] [--kinds WORD ...] [--sizes 50 100 200 400]
 """
@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolog import Sanitizer
 
@@ -103,10 +103,67 @@ PIECES: dict[str, str | Callable[[int], str]] = {
     "json in base64": "eyJwYXNzd29yZCI6IlpxOS1pbnYifQ== ",
     "hashes": "$6$a.b/",
     "elements": "<password a",
+    "assignments, odd signs": lambda n: f"k{n}:=v{n}; token_{n}=:x ",
+    "assignments, spoken": lambda n: f"password is k{n}x9 ",
+    "assignments, hidden": "password=******** ",
+    "assignments, arrows": 'password: "a" -> "b1"\n',
+    "assignments, blocks": "password: |\n  x1\n",
+    "assignments, braces": "Pwd={c1};",
+    "words, is": "the password is the token is ",
+    "words, of": "password of token for secret to ",
+    "labels, two words": "API key: ",
+    "labels, three words": "clé d'api: ",
+    "labels, phones": lambda n: f"phone: 555{n:06}, ",
+    "keywords": ':password "x1" ',
+    "names, distinct": lambda n: f"user{n}_password_{n}=x{n} ",
+    "names, distinct, empty": lambda n: f"user{n}_password= ",
+    "names, of all scripts": lambda n: chr(0x4E00 + n % 20_000) + chr(0x400 + n % 200) + "：",
+    "korean": "비밀번호는 abc123 ",
+    "arabic": "كلمة المرور: abc123 ",
+    "digits, of all scripts": "१२३ ٤٥٦ ７８９ ",
+    "digits, plus, long": "+1-2-3-4-5-6-7-8-9 ",
+    "digits, resident ids": "110101199003071234 ",
+    "iban, valid": "GB82 WEST 1234 5698 7654 32 ",
+    "quotes, layers": '\\\\\\"token\\\\\\":\\\\\\"a1\\\\\\",',
+    "quotes, entities": "&quot;password&quot;: &quot;x1&quot;, ",
+    "escapes": "%0A%22%7B",
+    "json text, empty": '"password": null, "token": "", ',
+    "urls, distinct": lambda n: f"&token{n}=x{n}",
+    "urls, signs": "&token=&a=?b=",
+    "urls, odd passwords": "a://b:c#d@ ",
+    "headers, lists": '["Authorization", "Bearer abcdef123456"], ',
+    "headers, basic": "Authorization: Basic dXNlcjpwYXNz\n",
+    "tags, attributes": "<add key='Password' value='x1'/>",
+    "tables, boxes": "│ a │ password │\n",
+    "tables, tabs": "a\tpassword\tb\n",
+    "tables, columns": "password\n--------\nx1y2z3\n",
+    "csv, quoted": '"a","password","b"\n',
+    "items": "- name: TOKEN\n  value: ",
+    "variables": 'variable "db_password" { default = "x1" }\n',
+    "flags, bare": "--token --password -p --api-key ",
+    "flags, of programs": "ssh-keygen -N x ",
+    "programs": "mysql -u root ",
+    "programs, http": "http http http ",
+    "programs, netrc": "machine a login b password c1 ",
+    "devices": "password 7 a1b2c3d4e ",
+    "python, types": "password: str = 'x1', token: Optional[str] = None, ",
+    "python, environment": "token = os.environ['TOKEN']\n",
+    "identified": "identified by ",
+    "steps, filled in": 'fill_in "Password", with: "x1"\n',
     "traceback": '  File "a.py", line 3, in f\n    login(user, password)\n',
     "log": lambda n: f"2024-05-01T10:00:{n % 60:02} INFO step={n} total_tokens={n * 7} auth=ok\n",
 }
+#: What names told stands again in the rest of a record: records of about so many characters.
+RECORDS: dict[str, Callable[[int], Any]] = {
+    "echoes, prose": lambda size: _told(_WORDS * (size // len(_WORDS))),
+    "echoes, alike": lambda size: _told("Zq-made/ab+" * (size // 11)),
+    "echoes, lists": lambda size: _told([_WORDS] * (size // len(_WORDS))),
+    "echoes, rows": lambda size: _told([{"id": n, "note": "lamp Zq07-made/ab+7"} for n in range(size // 50)]),
+    "rows": lambda size: [{"id": n, "password": f"k{n}x", "name": "ann"} for n in range(size // 40)],
+    "pairs": lambda size: [[f"token{n}", f"k{n}x"] for n in range(size // 20)],
+}
 SIZES = (50, 100, 200, 400)
+_WORDS = "walnut lamp with a linen shade Zq03-made/ab+3 "
 #: One secret of each kind, none of them real: behind them every finder runs.
 SECRETS = " ".join((
     "＠ password=Zq9-inv https://bob:Zq9-inv@example.com/?token=Zq9-inv dana@example.com",
@@ -124,6 +181,18 @@ class Cost(NamedTuple):
     kind: str
     ms: dict[int, float]
     growth: float
+
+
+def _told(rest: Any) -> dict[str, Any]:
+    """Return a record in which names tell secrets, and something else."""
+    return {"input": {f"password_{n}": f"Zq{n:02}-made/ab+{n}" for n in range(32)}, "output": rest}
+
+
+def value_of(kind: str, size: int, head: str) -> Any:
+    """Return a text of one kind behind a head, or a record, of about `size` characters."""
+    if kind in RECORDS:
+        return RECORDS[kind](size)
+    return head + text_of(PIECES[kind], size - len(head))
 
 
 def text_of(piece: str | Callable[[int], str], size: int) -> str:
@@ -156,8 +225,8 @@ def measure(kinds: list[str], sizes: list[int], times: int, head: str) -> Iterat
     for kind in kinds:
         ms = {}
         for size in sizes:
-            text = head + text_of(PIECES[kind], size * 1000 - len(head))
-            ms[size] = best(lambda text=text: sanitizer.sanitize(text), times)  # type: ignore[misc]
+            value = value_of(kind, size * 1000, head)
+            ms[size] = best(lambda value=value: sanitizer.sanitize(value), times)  # type: ignore[misc]
         yield Cost(kind, ms, ms[sizes[-1]] / max(ms[sizes[-2]], 1e-3) if len(sizes) > 1 else 1.0)
 
 
@@ -170,7 +239,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--alone", action="store_true", help="without a secret of each kind in front")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     given = parser.parse_args(arguments)
-    kinds = [kind for kind in PIECES if not given.kinds or any(word in kind for word in given.kinds)]
+    kinds = [
+        kind for kind in (*PIECES, *RECORDS) if not given.kinds or any(word in kind for word in given.kinds)
+    ]
     sizes = sorted(given.sizes)
     costs = list(measure(kinds, sizes, given.times, "" if given.alone else SECRETS))
     if given.json:

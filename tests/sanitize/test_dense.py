@@ -13,7 +13,7 @@ import pytest
 from toolog.sanitize import default
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from hostile import PIECES, SECRETS, text_of
+from hostile import PIECES, RECORDS, SECRETS, text_of
 
 SIZE, TIMES = 2_000, 4
 #: A linear run takes four times as many steps for a text four times as long, a quadratic one sixteen times.
@@ -51,3 +51,14 @@ def test_four_times_as_much_of_a_dense_text_takes_four_times_as_many_steps(kind:
     few, many = calls(lambda: sanitizer.sanitize(small)), calls(lambda: sanitizer.sanitize(large))
     assert many <= BOUND * few + BASE
     assert many <= MOST_EACH * len(large) + BASE
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_four_times_as_large_a_record_takes_four_times_as_many_steps(kind: str) -> None:
+    """For records whose secrets stand in them again, or in every row: calls grow with the size."""
+    sanitizer = default()
+    small, large = (RECORDS[kind](size) for size in (SIZE, TIMES * SIZE))
+    sanitizer.sanitize(large)
+    few, many = calls(lambda: sanitizer.sanitize(small)), calls(lambda: sanitizer.sanitize(large))
+    assert many <= BOUND * few + BASE
+    assert many <= MOST_EACH * TIMES * SIZE + BASE

@@ -258,6 +258,56 @@ def test_a_word_that_only_begins_like_null_is_flagged(word: str, rest: str) -> N
         assert SANITIZER.flags(ormsgpack.packb({"t": text}))
 
 
+TEXTS = sorted({text for value in POSITIVES for text in texts_of(value) if 6 < len(text) < 200})
+BITS = [
+    *("\\n", "\\t", "\n", "\t", " ", "  ", "\u00a0", "\\u00a0", "%20", "+", "-", ".", '\\"', '"', "'", "="),
+    *(
+        ":",
+        ": ",
+        "\r\n",
+        "<b>",
+        "1",
+        "a",
+        "Z",
+        "\u00e9",
+        "\u5bc6",
+        "_",
+        "*",
+        "`",
+        "|",
+        ", ",
+        ";",
+        "; ",
+        "(",
+        ")",
+    ),
+    *("{", "[", "->", " is ", "value", "&", "/", "@", "\u200b"),
+]
+
+
+@settings(max_examples=2000, deadline=None)
+@given(
+    st.sampled_from(TEXTS),
+    st.lists(
+        st.tuples(st.floats(0, 1), st.sampled_from(BITS), st.booleans()),
+        min_size=1,
+        max_size=3,
+    ),
+)
+@example("name: password value: Zk4made99", [(14.5 / 31, ",", False)])
+@example("Password Zk4made99", [(8.5 / 18, "\t  ", False)])
+def test_labelled_secrets_with_something_put_into_them_are_flagged(
+    text: str, bits: list[tuple[float, str, bool]]
+) -> None:
+    """Blanks, escapes, signs and letters within a labelled text leave no secret that only the walk sees."""
+    for place, bit, instead in bits:
+        at = int(place * len(text))
+        text = text[:at] + bit + text[at + instead :]
+    if changed(text):
+        missed = [kind for kind, flagged in flagged_everywhere(text) if not flagged]
+        assert not missed
+
+
 def test_clean_records_are_rarely_flagged() -> None:
     """Ordinary records of tools do not cost a walk: fewer than one in ten is flagged."""
     from tests.sanitize.clean_records import records

@@ -35,6 +35,7 @@ from toolog.sanitize.plausible import (
     says_nothing,
     shows_secret,
 )
+from toolog.sanitize.repeats import BEFORE
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import BLANK, ESCAPED
 from toolog.sanitize.words import Verdict
@@ -47,6 +48,7 @@ _OPEN = re.compile(rf"(?:[bruf]{{0,2}}|[NE](?=')|@(?=\\{{0,8}}\"))(?P<quote>{ESC
 _INSIDE = {quote: re.compile(r"(?:[^\\\n" + quote + r"]|\\.)*+") for quote in "\"'`"}
 _BARE = re.compile(r"[^\s\"'`<>{}\[\]]{1,4096}+")
 _BARE_REST = re.compile(r"[^\s\"'`<>{}\[\]]*+")
+_ANGLE = re.compile("[<>]")
 _LONGEST = 4096
 #: So many characters decide about most values, the last of them by what follows the value: a number's other
 #: groups, and the next word.
@@ -91,6 +93,8 @@ _OF_STATES = frozenset(("id_number", "passport"))
 _ARROWS = frozenset(("—", "–", "→", "⇒", "->", "-->"))
 _PREFIXES = frozenset("&!*")
 _HOLDING = frozenset("SOJPR")
+#: What begins most of what only says where a secret is.
+_REFERRING = frozenset("$%:@")
 _QUOTES, _BLOCKS = frozenset("\"'`"), frozenset("|>{<\r\n")
 _WITH_DIGITS = _NUMBERS | {"code"}
 #: The words that open a wallet.
@@ -126,7 +130,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._ends: dict[str, tuple[int, int]] = {}
-        self._sign = -2
+        self._sign = self._angle = -2
 
     def end(self, quote: str, start: int) -> int:
         """Answer where the line, or the quoted text, ends that `start` stands in."""
@@ -144,6 +148,13 @@ class Lines:
             self._sign = self._text.find("=", start)
         return self._sign
 
+    def angle(self, start: int) -> int:
+        """Answer where the next sign of markup is from `start` on, or the text ends."""
+        if self._angle < start:
+            found = _ANGLE.search(self._text, start)
+            self._angle = found.start() if found else len(self._text)
+        return self._angle
+
 
 class Values:
     """Takes the values behind the names of one text.
@@ -156,7 +167,12 @@ class Values:
         self._text = text
         self._judge = judge
         self._lines = Lines(text)
+        #: How far what was read without bounds goes: lines, quotes, elements; to be set to 0 before a search.
+        self.reach = 0
+        #: Names, and the character before each, behind which no value is one of theirs, whatever it is.
+        self.idle: set[str] = set()
         self._known: dict[tuple[str, str, bool, bool], int] = {}
+        self._references: dict[str, bool] = {}
 
     def behind(self, name_at: int, match: re.Match[str], verdict: Verdict) -> Span | None:
         """Answer the span of the value behind an assignment, or None when none is shown.
@@ -179,6 +195,7 @@ class Values:
             return None
         if sep == "::":
             end = base64_end(text, start) if text[name_at - 1 : name_at] in _LINE_STARTS else start
+            self._reach(end)
             return (start, end, rule) if end > start else None
         if sep in BE and not text[name_at : match.start()].lower().endswith(BE[sep]):
             return None
@@ -236,6 +253,8 @@ class Values:
             span = braced_span(text, name_at, start) if match.group("sep") == "=" else None
         elif match.group("sep") == ":" and not match.group("close"):
             span = block_span(text, name_at, start)
+            if text[start] in "|>" and "\n" in text[start : start + BEFORE]:
+                self._reach(span[1] if span else len(text))
         else:
             return None
         return (*span, rule) if span and (not shape or fits_shape(text[slice(*span)], shape)) else None
@@ -282,7 +301,9 @@ class Values:
         size = self._known.get(key)
         if size is None:
             bare = None if rule != "phone" and _CALL.match(text, start) else _BARE.match(text, start)
-            if bare is None:
+            if bare is None or (
+                text[start] in _REFERRING and rule not in _WITH_DIGITS and self._refers(bare.group())
+            ):
                 return None
             end = self._bare_end(start, bare.end(), rule, shape, spoken=spoken, strict=strict)
             size = end - start
@@ -290,12 +311,21 @@ class Values:
                 self._known[key] = size
         return (start, start + size, rule) if size > 0 else None
 
+    def _refers(self, value: str) -> bool:
+        """Tell whether a value only says where the secret is; remembered, whatever follows it."""
+        known = self._references.get(value)
+        if known is None:
+            known = is_reference(value)
+            if len(self._references) < _MOST_KNOWN:
+                self._references[value] = known
+        return known
+
     def _bare_end(self, start: int, end: int, rule: str, shape: str, *, spoken: bool, strict: bool) -> int:
         """Answer where a value ends that stands in a run without blanks; its start when it is no secret."""
         text = self._text
         if end - start == _LONGEST:
             rest = _BARE_REST.match(text, end)
-            return rest.end() if rest else end
+            return self._reach(rest.end() if rest else end)
         run = _DIGITS.match(text, start) if rule in _NUMBERS else None
         if rule == "code":
             run = _HALVES.match(text, start)
@@ -350,7 +380,7 @@ class Values:
             start, end = self._trimmed(start + 2, text.find(quote * 3, start + 2, start + _LONGEST))
         elif len(quote) == 1:
             inside = _INSIDE[quote].match(text, start)
-            end = inside.end() if inside else start
+            end = self._reach(inside.end() if inside else start)
         else:
             end = self._closing(quote, start)
         value = text[start:end]
@@ -384,7 +414,28 @@ class Values:
         end = text.find(quote, start, start + 2 * _LONGEST)
         while end > start and text[end - 1] == "\\":
             end = text.find(quote, end + len(quote), start + 2 * _LONGEST)
-        return self._lines.end("", start) if end < 0 else end
+        return self._line_end("", start) if end < 0 else end
+
+    def _line_end(self, quote: str, start: int) -> int:
+        return self._reach(self._lines.end(quote, start))
+
+    def _reach(self, end: int) -> int:
+        """Take note of how far the text was read."""
+        self.reach = max(self.reach, end)
+        return end
+
+    def pass_by(self, name: str) -> None:
+        """Remember a name, and the character before it, behind which no value is looked for."""
+        if len(self.idle) < _MOST_KNOWN:
+            self.idle.add(name)
+
+    def tag_end(self, end: int) -> int:
+        """Answer where the tag ends that may go on at a place, -1 when none does; take note that the text of
+        its element is read without bounds."""
+        close = self._text.find(">", end, end + BEFORE)
+        if close >= 0:
+            self._reach(self._lines.angle(close + BEFORE + _LONGEST))
+        return close
 
     @staticmethod
     def _listed(match: re.Match[str], rule: str) -> Span | None:
@@ -397,13 +448,13 @@ class Values:
     def _header(self, name_at: int, match: re.Match[str], start: int, rule: str) -> tuple[bool, Span | None]:
         """Answer whether this is a header, and the span of its secret."""
         text = self._text
-        end = self._lines.end(text[name_at - 1 : name_at], start)
         if rule == "cookie":
             header = (
                 match.group("sep") == ":"
                 and text[max(0, match.start() - 6) : match.start()].lower() == "cookie"
             )
             header = header and not text.startswith(_NO_COOKIES, start)
+            end = self._line_end(text[name_at - 1 : name_at], start) if header else start
             sign = self._lines.sign(start)
             if not header or not start <= sign < end or _PROSE.search(text, start, sign):
                 return False, None
@@ -417,6 +468,7 @@ class Values:
             return True, None
         if scheme.group("scheme").lower() in _ONE_TOKEN:
             return True, self.token(at, Verdict((rule, "")))
+        end = self._line_end(text[name_at - 1 : name_at], start)
         while end > at and text[end - 1] in " \t":
             end -= 1
         return True, (at, end, rule) if end > at else None

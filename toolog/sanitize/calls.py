@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import is_mask, is_pointer, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict, split
@@ -22,7 +23,7 @@ _ARGUMENTS = re.compile(
     rf"(?:\s{{0,40}}+,\s{{0,40}}+{_LITERAL.format('q3', 'third')})?+)?+(?:\s{{0,40}}+[,).]|(?=[ ]?[\r\n]|$))"
 )
 #: Functions that sign in, which take a user and a password.
-_LOGINS = (
+LOGINS = (
     "getConnection(",
     "mysqli",
     "PDO(",
@@ -83,12 +84,13 @@ def find_argument(
     return (*match.span(place), verdict[0]) if _is_told(match[place], judge) else None
 
 
-def find_logins(text: str, judge: Callable[[str], object]) -> Iterator[Span]:
+def find_logins(text: str, judge: Callable[[str], object], held: Held) -> Iterator[Span]:
     """Find passwords behind users in calls that sign somebody in (`server.login("ann", "x1")`).
 
     :param judge: the key predicate.
+    :param held: which words (`LOGINS`) stand in the text.
     """
-    if not any(word in text for word in _LOGINS):
+    if not any(map(held.__getitem__, LOGINS)):
         return
     for call in _LOGIN.finditer(text):
         match = _ARGUMENTS.match(text, call.end())

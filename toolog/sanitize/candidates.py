@@ -21,7 +21,7 @@ from toolog.sanitize.calls import OPENING
 from toolog.sanitize.commands import SETS
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.languages import BE, OF, WHOSE
-from toolog.sanitize.words import KeyWords
+from toolog.sanitize.words import ALIKE, KeyWords
 
 _EXTRA = ("identified",)
 _MEMORY = 64 << 20
@@ -123,9 +123,8 @@ class Candidates:
         parts += map(_pattern, least_of(word for word in known if not word.isascii()))
         word = f"(?:{'|'.join(parts)})"
         #: Second words of labels of two.
-        self._seconds = frozenset(
-            (*ends, *(phrase[-1] for phrase in words.added), *(phrase[-1] for phrase in words.phrases))
-        )
+        seconds = {*ends, *(phrase[-1] for phrase in (*words.added, *words.phrases))}
+        self._seconds = frozenset(seconds | {word.translate(ALIKE) for word in seconds})
         self._word = _scan(word + r"[^\n]*")
         self._signed = _scan(f"{_RUN}{word}{_RUN}{_signs()}")
         self._blank = _scan(f"{_BLANKS}{_RUN}{word}(?:{_RUN}[A-Za-z0-9_.$\\x80-\\xff-])?[\\s>]")
@@ -133,12 +132,14 @@ class Candidates:
         # (by itself: as a part of the other, each find of it would have to be read to the end of its line)
         self._apart = _scan(f"{word}{_TAIL}")
 
-    def names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
+    def names(self, text: str, view: bytes, at: int = 0) -> Iterator[tuple[int, int]]:
         """Answer, in order, where names stand that may have a value behind them, each once.
 
         :param view: the text in one byte for each character.
+        :param at: where to begin: no name that begins there or behind is left out.
         """
-        signed, blank = self._signed_names(text, view), self._blank_names(text, view)
+        at = max(0, at - _LONGEST)
+        signed, blank = self._signed_names(text, view, at), self._blank_names(text, view, at)
         first = next(blank, None)
         return signed if first is None else _each_once(merge(signed, chain((first,), blank)))
 
@@ -149,10 +150,10 @@ class Candidates:
         first = next(apart, None)
         return cells if first is None else merge(cells, chain((first,), apart))
 
-    def _signed_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
+    def _signed_names(self, text: str, view: bytes, at: int) -> Iterator[tuple[int, int]]:
         """Yield the names before signs: each found by itself, but where many stand close together."""
         match, size, run_at, announced = self._signed.Match, len(view), _NAME_RUN.match, _announces
-        at = since = met = done = 0
+        since, met, done = at, 0, 0
         known: dict[str, int] = {}
         while True:
             [(start, end)] = match(_ANYWHERE, view, at, size)
@@ -163,6 +164,12 @@ class Candidates:
                 at = stop
                 if start >= done and (name := _trimmed(text, start, stop)) is not None:
                     yield name
+            elif end - start > _STRETCH:  # letters of other scripts and their signs, all in one
+                at = done = max(done, start)
+                while done < end:
+                    names, done = self._names_in(text, done, known)
+                    yield from names
+                at = max(at, end, done - _LONGEST)
             else:
                 at = end
                 for run in _NAME_RUN.finditer(text, start):
@@ -185,9 +192,9 @@ class Candidates:
                 at = max(at, done - _LONGEST)  # (the first word of a label may stand before)
             since, met = max(at, done), 0
 
-    def _blank_names(self, text: str, view: bytes) -> Iterator[tuple[int, int]]:
+    def _blank_names(self, text: str, view: bytes, at: int) -> Iterator[tuple[int, int]]:
         run_at = _NAME_RUN.match
-        for start, end in _matches(self._blank, view, 1):
+        for start, end in _matches(self._blank, view, 1, at):
             run = run_at(text, start) or run_at(text, start + 1)
             if run is not None and run.end() == end - 1:
                 name = _trimmed(text, *run.span())
@@ -201,15 +208,22 @@ class Candidates:
 
         :param known: how long each name is that may hold a word of the vocabulary; 0 for all others.
         """
-        parts = _RUNS.split(text[at : at + _STRETCH])
+        stretch = text[at : at + _STRETCH]
+        parts = _RUNS.split(stretch.translate(ALIKE) if stretch.isascii() else stretch)
         stop = at + _STRETCH
-        if stop < len(text) and not parts[-1] and len(parts) > 3:  # a name that may go on
-            stop -= len(parts[-2])
-            del parts[-2:]
+        if stop < len(text) and not parts[-1]:  # a name that may go on
+            if len(parts) > 3:
+                stop -= len(parts[-2])
+                del parts[-2:]
+            elif rest := _NAME_RUN.match(text, stop):
+                stop = rest.end()
+                parts[-2] += rest.group()
         fresh = set(parts[1::2]).difference(known)
-        held = self.holding(fresh)
-        for run in fresh:
-            name = _trimmed(run, 0, len(run)) if run in held or run.lower() in self._seconds else None
+        known.update(dict.fromkeys(fresh, 0))
+        held, seconds = self.holding(fresh), self._seconds
+        held |= {run for run, lower in zip(fresh, map(str.lower, fresh), strict=True) if lower in seconds}
+        for run in held:
+            name = _trimmed(run, 0, len(run))
             known[run] = name[1] - name[0] if name else 0
         ends = islice(accumulate(map(len, parts), initial=at), 2, None, 2)
         sizes = [known[run] for run in parts[1::2]]
@@ -221,12 +235,13 @@ class Candidates:
 
     def holding(self, names: Iterable[str]) -> set[str]:
         """Answer which of some names may hold a word of the vocabulary: one scan over all of them."""
-        kept = [name for name in names if "\n" not in name and name.isascii()]
-        others = {name for name in names if not name.isascii() or "\n" in name}
-        view = "\n".join(kept).encode()
+        kept = [name for name in names if "\n" not in name]
+        others = {name for name in names if "\n" in name}
+        text = "\n".join(kept)
+        view = one_byte(text)
         for start, _ in _matches(self._word, view, 0):
             begin, end = view.rfind(b"\n", 0, start) + 1, view.find(b"\n", start)
-            others.add(view[begin : end if end >= 0 else len(view)].decode())
+            others.add(text[begin : end if end >= 0 else len(view)])
         return others
 
 
@@ -302,13 +317,14 @@ def _scan(pattern: str) -> Any:
     return _re2.RE2(pattern.encode("latin-1"), options)
 
 
-def _matches(scan: Any, view: bytes, back: int) -> Iterator[tuple[int, int]]:
+def _matches(scan: Any, view: bytes, back: int, at: int = 0) -> Iterator[tuple[int, int]]:
     """Yield the spans of matches.
 
     :param back: how many characters before the end of one the next may begin.
+    :param at: where the first may begin.
     """
     match, size = scan.Match, len(view)
-    [(start, end)] = match(_ANYWHERE, view, 0, size)
+    [(start, end)] = match(_ANYWHERE, view, at, size)
     while start >= 0:
         yield start, end
         [(start, end)] = match(_ANYWHERE, view, end - back, size)

@@ -5,6 +5,7 @@ areas."""
 from __future__ import annotations
 
 import re
+from operator import mul
 
 _PROVINCES = frozenset(
     [
@@ -56,6 +57,8 @@ _SIZES = {"1": (11, 11), "7": (11, 11), "86": (11, 13), "44": (11, 12), "33": (1
           "886": (11, 12), "31": (11, 11), "48": (11, 11), "41": (11, 11)}  # fmt: skip
 #: A digit -> the sum of the digits of twice as much.
 _DOUBLED = str.maketrans("0123456789", "0246813579")
+#: First digits of no card.
+_NO_ISSUERS = frozenset("0179")
 _BARE_CARD = re.compile(r"\d{14,19}")
 
 
@@ -67,7 +70,9 @@ def luhn(digits: str) -> bool:
 def is_card(digits: str) -> bool:
     """Tell whether the digits are a payment card: issuer range, length and Luhn, and not one digit
     repeated."""
-    if not _BARE_CARD.fullmatch(digits) or not luhn(digits) or len(set(digits)) < 2:
+    if digits[:1] in _NO_ISSUERS or not _BARE_CARD.fullmatch(digits):
+        return False
+    if not luhn(digits) or len(set(digits)) < 2:
         return False
     size, two, three, four = len(digits), int(digits[:2]), int(digits[:3]), int(digits[:4])
     return (
@@ -95,7 +100,7 @@ def is_resident_id(text: str) -> bool:
         return False
     if month == 2 and day == 29 and (year % 4 or (year % 100 == 0 and year % 400)):
         return False
-    total = sum(int(char) * weight for char, weight in zip(text[:17], _WEIGHTS, strict=True))
+    total = sum(map(mul, map(int, text[:17]), _WEIGHTS))
     return "10X98765432"[total % 11] == text[17].upper()
 
 

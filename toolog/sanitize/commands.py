@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import is_mask, is_reference
 from toolog.sanitize.rules import Span
 
@@ -40,10 +41,18 @@ SETS = (
     r"(?:--?[a-z-]{1,20}[ \t]{1,4}){0,3}(?:set|add|put))"
 )
 
+
+def _up_to(flag: str) -> str:
+    """Match what stands between a program and its flag; asked first is whether that comes at all, which is
+    much faster than to try each place on the line."""
+    return rf"(?=(?s:.{{0,202}}){flag})[^\n]{{0,200}}?"
+
+
 #: Between a flag and its value: blanks, or what stands between two items of a list.
 _NEXT = r"(?:[ ]{1,4}|[\"'],[ ]?)"
 _LINE = r"(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)"
 _WORD = r"[\"']?([^\s\"'-][^\s\"']{1,200}+)"
+_BEGUN = r"[\"']?[^\s\"'-][^\s\"']"
 _USER = re.compile(
     r"-(?<![^\s\"']-)(?:u|-user|-proxy-user)(?:[ =]?|[\"'],[ ]?)[\"']?([^\s:\"'@/]{1,128}):([^\s\"']{1,512}+)"
 )
@@ -56,15 +65,15 @@ _BEFORE = 200
 _ASKS = re.compile(r"\b(?:mysql|mariadb)(?:dump|admin|import|-dump|-admin)?\b[^|;&]*$")
 _PORTS = re.compile(r"[0-9.:/-]+(?:tcp|udp)?")
 _MYSQL = re.compile(
-    r"mysql(?<!\wmysql)(?:dump|admin|import)?\b[^\n]{0,200}?[\s\"']-p([^\s\"'-][^\s\"']{1,200}+)"
+    rf"mysql(?<!\wmysql)(?:dump|admin|import)?\b{_up_to('-p' + _BEGUN)}[\s\"']-p([^\s\"'-][^\s\"']{{1,200}}+)"
 )
-_LOGIN = re.compile(rf"login(?<=[\s\"']login)\b[^\n]{{0,200}}?[\s\"']-p{_NEXT}{_WORD}")
+_LOGIN = re.compile(rf"login(?<=[\s\"']login)\b{_up_to('-p' + _NEXT + _BEGUN)}[\s\"']-p{_NEXT}{_WORD}")
 
 
 def _behind_flag(programs: Iterable[str], flag: str) -> re.Pattern[str]:
     names = "|".join(f"{name[0]}(?<!\\w.){name[1:]}" for name in programs)
     blank = "(?:[ ]{0,4}|[\"'],[ ]?)" if flag == "-p" and "sshpass" in programs else _NEXT
-    return re.compile(rf"(?:{names})\b[^\n]{{0,200}}?[\s\"']{flag}{blank}{_WORD}")
+    return re.compile(rf"(?:{names})\b{_up_to(flag + blank + _BEGUN)}[\s\"']{flag}{blank}{_WORD}")
 
 
 _FLAGS = tuple(
@@ -127,7 +136,7 @@ _DEVICE_WORDS = ("password ", "secret ", "community ", "md5 ", " ENC ")
 _OWN_WAYS = tuple(
     (word, re.compile(pattern))
     for word, pattern in (
-        ("smbclient", r"smbclient\b[^\n]{0,200}?\s-U[ ]?[\"']?[^\s%\"']{1,64}%([^\s\"']{2,200}+)"),
+        ("smbclient", rf"smbclient\b{_up_to('-U')}\s-U[ ]?[\"']?[^\s%\"']{{1,64}}%([^\s\"']{{2,200}}+)"),
         ("7z", r"7z[ar]?\s[^\n]{0,120}?\s?-p([^\s\"']{2,200}+)"),
         (
             "htpasswd",
@@ -139,23 +148,23 @@ _OWN_WAYS = tuple(
         ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}"),
         (
             "http",
-            r"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ][^\n]{0,200}?(?:-a|--auth)[ =]"
+            rf"https?(?<![\w./:-]http)(?<![\w./:-]https)[ ]{_up_to('-(?:a|-auth)')}(?:-a|--auth)[ =]"
             r"[\"']?[\w.@-]{1,64}:([^\s\"']{2,200}+)",
         ),
         (
             "curl",
-            r"curl\b[^\n]{0,200}?\s(?:-b|--cookie)[ =]?"
+            rf"curl\b{_up_to('-(?:b|-cookie)')}\s(?:-b|--cookie)[ =]?"
             r"(?P<q>[\"'])(?P<secret>[\w.-]{1,60}=[^\"'\n]{2,4096}+)(?P=q)",
         ),
-        ("lftp", r"lftp\b[^\n]{0,200}?\s-u[ ]?[\"']?[^\s,\"']{1,64},([^\s\"']{2,200}+)"),
+        ("lftp", rf"lftp\b{_up_to('-u')}\s-u[ ]?[\"']?[^\s,\"']{{1,64}},([^\s\"']{{2,200}}+)"),
         ("schtasks", rf"schtasks\b[^\n]{{0,300}}?\s/(?i:rp)\s{{1,4}}{_WORD}"),
-        ("keyvault secret", rf"keyvault secret set\b[^\n]{{0,200}}?\s--value[ =]{_WORD}"),
+        ("keyvault secret", rf"keyvault secret set\b{_up_to('--value[ =]' + _BEGUN)}\s--value[ =]{_WORD}"),
         (
             "put-parameter",
             rf"put-parameter\b(?=[^\n]{{0,400}}SecureString)[^\n]{{0,400}}?\s--value[ =]{_WORD}",
         ),
-        ("ssh-keygen", rf"ssh-keygen\b[^\n]{{0,200}}?\s-P[ ]{_WORD}"),
-        ("ssh-keygen", rf"ssh-keygen\b[^\n]{{0,200}}?\s-N[ ]{_WORD}"),
+        ("ssh-keygen", rf"ssh-keygen\b{_up_to('-P[ ]' + _BEGUN)}\s-P[ ]{_WORD}"),
+        ("ssh-keygen", rf"ssh-keygen\b{_up_to('-N[ ]' + _BEGUN)}\s-N[ ]{_WORD}"),
         (
             "rabbitmqctl",
             rf"rabbitmqctl\b[^\n]{{0,80}}?\s(?:add_user|change_password)\s{{1,4}}\S{{1,64}}\s{{1,4}}{_WORD}",
@@ -184,30 +193,43 @@ _PIPED = re.compile(
 )
 
 
-def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
+#: What the searches look for in a text before they read it.
+_FLAG_SIGNS = ("-p", "-P", "-a", "-A", "-w", "-k")
+SHOWN = (
+    *("login", "requirepass", "masterauth", "AUTH", "@", "|", "echo", "printf", "net", " user ", " use "),
+    *("-", "mysql", *_PGPASS_SHOWN, *_ORACLE_SHOWN, *_DEVICE_WORDS, *_FLAG_SIGNS),
+    *(word for word, _ in _OWN_WAYS),
+    *(name for programs, _ in _FLAGS for name in programs),
+)
+
+
+def find_program_passwords(text: str, held: Held) -> Iterator[Iterator[Span]]:
     """Yield the searches for passwords that well-known programs and servers are told, each in the text's
-    order."""
-    if "login" in text:
+    order.
+
+    :param held: which words (`SHOWN`) stand in the text.
+    """
+    if held["login"]:
         yield _shown(_NETRC.finditer(text), 1)
-    if any(sign in text for sign in _PGPASS_SHOWN):
+    if any(map(held.__getitem__, _PGPASS_SHOWN)):
         yield _shown(_PGPASS.finditer(text), 1, wordy=False)
-    if "requirepass" in text or "masterauth" in text or "AUTH" in text:
+    if held["requirepass"] or held["masterauth"] or held["AUTH"]:
         yield _shown(_TOLD.finditer(text), 1, wordy=False)
-    if "@" in text and any(word in text for word in _ORACLE_SHOWN):
+    if held["@"] and any(map(held.__getitem__, _ORACLE_SHOWN)):
         yield _shown(_ORACLE.finditer(text), 1)
-    if "|" in text and ("echo" in text or "printf" in text):
+    if held["|"] and (held["echo"] or held["printf"]):
         yield _shown(_PIPED.finditer(text), 1)
-    if "net" in text and " user " in text:
+    if held["net"] and held[" user "]:
         yield _shown(_NET_USER.finditer(text), 1, wordy=False)
-    if "net" in text and " use " in text:
+    if held["net"] and held[" use "]:
         yield _shown(_NET_USE.finditer(text), 1, wordy=False)
-    if any(word in text for word in _DEVICE_WORDS):
+    if any(map(held.__getitem__, _DEVICE_WORDS)):
         yield _shown(_DEVICE.finditer(text), 0)
     for word, pattern in _OWN_WAYS:
-        if word in text:
+        if held[word]:
             rule = "cookie" if word == "curl" else "password"
             yield _shown(pattern.finditer(text), pattern.groups, rule=rule)
-    if "-" not in text:
+    if not held["-"]:
         return
     lowered = text.encode("ascii", "replace").lower()  # (folding the case of other scripts is slow)
     first = lowered.find(b"curl")
@@ -216,15 +238,15 @@ def find_program_passwords(text: str) -> Iterator[Iterator[Span]]:
         yield _shown((user for user in users if not (user.group(1).isdigit() and user.group(2).isdigit())), 2)
     if b"securestring" in lowered:
         yield _shown(_POWERSHELL.finditer(text), 2)
-    if "mysql" in text:
+    if held["mysql"]:
         yield _shown(_MYSQL.finditer(text), 1)
-    if not any(flag in text for flag in ("-p", "-P", "-a", "-A", "-w", "-k")):
+    if not any(map(held.__getitem__, _FLAG_SIGNS)):
         return
     yield _shown(_no_ports(_besides(text)), 2)
-    if "login" in text:
+    if held["login"]:
         yield _shown(_no_ports(_LOGIN.finditer(text)), 1)
     for programs, pattern in _FLAGS:
-        if any(name in text for name in programs):
+        if any(map(held.__getitem__, programs)):
             yield _shown(pattern.finditer(text), 1)
 
 

@@ -7,9 +7,10 @@ They are held while their record is walked, and never longer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from toolog.sanitize import shapes
+from toolog.sanitize.literals import Literals
 from toolog.sanitize.masks import Masks
 from toolog.sanitize.plausible import is_mask, is_reference, is_scheme, says_nothing
 from toolog.sanitize.rules import Span
@@ -21,6 +22,10 @@ MOST_VALUES = 32
 LEAST_LENGTH, MOST_LENGTH = 8, 4096
 """Characters of the shortest and of the longest value that is looked for."""
 _LEAST_VARIETY = 4
+#: From so many spellings on one scan says which may stand in a text, by so many characters of each, once so
+#: many texts, or so long a one, are searched.
+_MANY_SPELLINGS, _BEGINNING = 24, 8
+_MANY_TEXTS, _LONG = 32, 16_384
 _MOST_NAME_WORDS = 2
 _SCHEME = re.compile(r"([A-Za-z-]{2,16}) +(\S+)")
 _DATE = re.compile(r"(?:19|20)[0-9]{2}(-?)(?:0[1-9]|1[0-2])\1(?:[0-2][0-9]|3[01])(?:[T_ ].*)?")
@@ -39,15 +44,19 @@ class Echoes:
     A walk that is given one collects until `search` was called, and hides what was collected after that.
     """
 
-    __slots__ = ("_places", "_raw", "_rules", "_values", "searched")
+    __slots__ = ("_beginnings", "_places", "_rules", "_scan", "_texts", "_values", "found", "searched")
 
     def __init__(self) -> None:
         #: Whether values are looked for by now, no longer collected.
         self.searched = False
+        #: What was found in long texts, which are looked at twice (`spans.find_spans`).
+        self.found: dict[str, list[Span]] = {}
         self._rules: dict[str, str] = {}
         self._places: dict[str, set[tuple[str, ...]]] = {}
         self._values: dict[str, str] = {}  # of each spelling, the longest first
-        self._raw: list[bytes] = []
+        self._beginnings: dict[str, list[str]] = {}  # the spellings of each beginning
+        self._scan: Literals | None = None
+        self._texts = 0
 
     def add(self, value: str, rule: str, path: tuple[str, ...], words: KeyWords, *, plain: bool) -> None:
         """Collect a value that is masked because of its name, when it is distinctive.
@@ -80,31 +89,57 @@ class Echoes:
             return False
         needed = data is None
         for value in self._rules:
-            if data is not None:
-                needed = needed or data.count(_encoded(value)) != len(self._places[value])
             for spelling in spellings(value):
+                if spelling not in self._rules:
+                    self._values.setdefault(spelling, value)
+        self._values |= {value: value for value in self._rules}
+        self._order()
+        if data is not None:
+            seen = set(self._seen(data))
+            for value, places in self._places.items():
+                needed = needed or (data.count(_encoded(value)) if value in seen else 0) != len(places)
+            for spelling in list(self._values):
                 if spelling in self._rules:
                     continue
-                if data is not None:
-                    if _encoded(spelling) in data:
-                        needed = True
-                    elif _UNESCAPED.fullmatch(spelling):
-                        continue  # (and in no text inside a text either)
-                self._values.setdefault(spelling, value)
-        self._values |= {value: value for value in self._rules}
-        self._values = dict(sorted(self._values.items(), key=lambda item: (-len(item[0]), item[0])))
-        self._raw = [_encoded(spelling) for spelling in self._values]
+                if spelling in seen and _encoded(spelling) in data:
+                    needed = True
+                elif _UNESCAPED.fullmatch(spelling):
+                    del self._values[spelling]  # (it stands in no text inside a text either)
+            self._order()
         self.searched = needed
         return needed
 
+    def _order(self) -> None:
+        self._values = dict(sorted(self._values.items(), key=lambda item: (-len(item[0]), item[0])))
+        self._beginnings = {}
+        for spelling in self._values:
+            self._beginnings.setdefault(spelling[:_BEGINNING], []).append(spelling)
+        self._scan = None
+
+    def _seen(self, data: bytes) -> Iterable[str]:
+        """Answer the spellings that may stand in MessagePack or UTF-8 text, in their order."""
+        self._texts += 1
+        if len(self._values) < _MANY_SPELLINGS or (self._texts < _MANY_TEXTS and len(data) < _LONG):
+            return self._values
+        if self._scan is None:
+            self._scan = Literals(*self._beginnings)
+        begun = self._scan.seen(data)
+        if len(begun) <= 1:
+            return self._beginnings[begun[0]] if begun else ()
+        seen = {spelling for beginning in begun for spelling in self._beginnings[beginning]}
+        return filter(seen.__contains__, self._values)
+
     def stand_in(self, data: bytes) -> bool:
         """Tell whether MessagePack or UTF-8 text may hold one of the values."""
-        return any(raw in data for raw in self._raw)
+        return any(_encoded(spelling) in data for spelling in self._seen(data))
 
     def find(self, text: str) -> list[Span]:
         """Answer where the values stand in a text, in any of their spellings; spans may overlap."""
         spans: list[Span] = []
-        for spelling, value in self._values.items():
+        if len(text) < LEAST_LENGTH:
+            return spans
+        for spelling in self._seen(_encoded(text)):
+            value = self._values[spelling]
             at = text.find(spelling)
             while at >= 0:
                 end = at + len(spelling)

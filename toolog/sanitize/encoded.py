@@ -7,11 +7,12 @@ import base64
 import re
 from collections.abc import Callable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.rules import Span
 
 #: How JSON begins in base64: `{"`, `{ "`, `{` and a new line, `[{"`.
-_BEGINNINGS = ("eyJ", "eyAi", "ewog", "ewoJ", "ew0K", "W3si")
-BEGINNING = f"(?:{'|'.join(_BEGINNINGS)})"
+BEGINNINGS = ("eyJ", "eyAi", "ewog", "ewoJ", "ew0K", "W3si")
+BEGINNING = f"(?:{'|'.join(BEGINNINGS)})"
 _LEAST, _MOST = 20, 16_384
 _ENCODED = re.compile(
     r"[eW](?<![A-Za-z0-9_.-].)(?:(?<=e)(?:yJ|yAi|wog|woJ|w0K)|(?<=W)3si)"
@@ -19,12 +20,13 @@ _ENCODED = re.compile(
 )
 
 
-def find_encoded_json(text: str, look: Callable[[str], bool]) -> Iterator[Span]:
+def find_encoded_json(text: str, look: Callable[[str], bool], held: Held) -> Iterator[Span]:
     """Find JSON in base64 in which a secret is told.
 
     :param look: tells whether a text tells a secret.
+    :param held: which words (`BEGINNINGS`) stand in the text.
     """
-    if not any(beginning in text for beginning in _BEGINNINGS):
+    if not any(map(held.__getitem__, BEGINNINGS)):
         return
     for match in _ENCODED.finditer(text):
         plain = _decoded(match.group())

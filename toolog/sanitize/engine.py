@@ -8,7 +8,7 @@ rule that breaks leaves `[REDACTION_FAILED]`, what lies deeper than `max_depth` 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import ormsgpack
@@ -45,8 +45,6 @@ _LEAST_TEXT = 4
 _PASSES = 4
 #: `SMALL` of codes.
 _SMALL_CODE = 100
-#: Rules of numbers that by chance are numbers of something else, where their name says so.
-_ALSO_MEASURES = frozenset(("phone", "card"))
 #: So few letters under a card's name are a kind of cards (`"creditCards": ["VI", "AX"]`).
 _LEAST_CARD = 4
 #: Stands for a value that is left out altogether.
@@ -54,6 +52,8 @@ _DROP = object()
 #: Stands for the verdict on a key that was not judged yet.
 _UNKNOWN: Any = object()
 _MOST_KEYS = 4096
+#: After so many scans in vain, one container out of so many is scanned, and the others walked at once.
+_MOST_VAIN = 8
 #: How many masked texts are remembered, and the length of the longest.
 _SETTLED, _MOST_SETTLED = 1024, 512
 
@@ -86,7 +86,18 @@ class Walk:
         to it. Made by the walk when a name tells something.
     """
 
-    __slots__ = ("_findings", "_inside", "_known", "_open", "counts", "echoes", "path", "policy")
+    __slots__ = (
+        "_clear",
+        "_findings",
+        "_inside",
+        "_known",
+        "_open",
+        "_vain",
+        "counts",
+        "echoes",
+        "path",
+        "policy",
+    )
 
     def __init__(
         self,
@@ -101,6 +112,8 @@ class Walk:
         self._findings = findings
         self._open: set[int] = set()
         self._inside = 0  # texts of JSON around what is walked
+        self._clear: set[str] = set()  # keys that show nothing that is known of the record
+        self._vain = 0  # containers of which a scan has just not told that they hold nothing
         self.echoes = echoes
         self._known = echoes if echoes is not None and echoes.searched else None
 
@@ -160,7 +173,9 @@ class Walk:
             text = str(int(value)) if -(1 << 200) < value < 1 << 200 else "9" * 60
             if verdict is None:
                 rule = int_rule(int(value))
-                if rule is None or (rule in _ALSO_MEASURES and shapes.is_measure(path)):
+                if rule is None or (rule == "phone" and shapes.is_measure(path)):
+                    return value
+                if rule == "card" and shapes.is_serial(path):
                     return value
                 return self._mask(rule, text, path, value)
             if abs(value) < (_SMALL_CODE if verdict[0] == "code" else SMALL):
@@ -257,7 +272,8 @@ class Walk:
         raw = text
         changed: list[tuple[int, int]] = []
         for _ in range(_PASSES):
-            spans = find_spans(policy, text, families, changed, hits)
+            kept = None if self.echoes is None else self.echoes.found
+            spans = find_spans(policy, text, families, changed, hits, kept)
             if not spans:
                 if text is not raw and len(text) <= _MOST_SETTLED:
                     if len(settled) >= _SETTLED:
@@ -306,9 +322,10 @@ class Walk:
             return value
         if id(value) in self._open:
             return CYCLE
-        if verdict is None and fields is None and self._holds_nothing(value):
+        deep = depth >= self.policy.max_depth
+        if verdict is None and fields is None and self._holds_nothing(value, deep):
             return value
-        if depth >= self.policy.max_depth:
+        if deep:
             self._note("truncated", path, 0)
             return TRUNCATED
         self._open.add(id(value))
@@ -326,19 +343,27 @@ class Walk:
         finally:
             self._open.discard(id(value))
 
-    def _holds_nothing(self, value: Any) -> bool:
+    def _holds_nothing(self, value: Any, deep: bool) -> bool:
         """Tell, by one scan of its MessagePack bytes, that there is nothing to hide in a container of plain
-        data."""
-        data = packed(value)
-        if data is None or self.policy.flags(data):  # (of what is no plain data, only walking can tell)
+        data.
+
+        :param deep: what is not cleared is not walked either.
+        """
+        if self._vain >= _MOST_VAIN and self._vain % _MOST_VAIN and not deep and shapes.is_row(value):
+            self._vain += 1  # (as in a list of rows with secrets)
             return False
-        return self._known is None or not self._known.stand_in(data)
+        data = packed(value)
+        # (of what is no plain data, only walking can tell)
+        clean = data is not None and not self.policy.flags(data)
+        clean = clean and (self._known is None or not self._known.stand_in(data or b""))
+        self._vain = 0 if clean else self._vain + 1
+        return clean
 
     def _plain_dict(self, value: dict[Any, Any], verdict: Verdict | None, path: Path, depth: int) -> Any:
         """Do what `_mapping` does, faster, for an ordinary dict: known clean keys, no describing ones."""
         policy = self.policy
         known = policy.known_keys
-        simple = verdict is None and policy.plain and self._known is None
+        simple = verdict is None and policy.plain and (self._known is None or self._none_in(value))
         if not simple or not shapes.DESCRIBERS.isdisjoint(value):
             return self._mapping(value, verdict, path, depth)
         changed: dict[Any, Any] | None = None
@@ -368,6 +393,15 @@ class Walk:
         if policy.masks.drops:
             return {key: item for key, item in changed.items() if item is not _DROP}
         return changed
+
+    def _none_in(self, keys: Iterable[Any]) -> bool:
+        """Tell whether no key shows what is known of the record."""
+        fresh = [key for key in keys if key not in self._clear]
+        if any(type(key) is not str or self._hits(key) for key in fresh):
+            return False
+        if len(self._clear) < _MOST_KEYS:
+            self._clear.update(fresh)
+        return True
 
     def _learn(self, key: Any) -> Any:
         """Answer the verdict on a key that is clean text itself, and remember it."""

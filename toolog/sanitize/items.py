@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
@@ -65,32 +66,39 @@ _LIST_ITEM = re.compile(
 _NAME_BEFORE = re.compile(rf"{_NAME}[\"']?$")
 _SAYS_WHICH = frozenset(("secret", "credential"))
 _LONGEST_LINE = 400
+#: So many values of one text are remembered.
+_MOST_KNOWN = 1024
 
 _WORD = re.compile(r"\s*(?=\S*[^\sA-Za-z])\S+\s*")
 
 
-def find_items(text: str, judge: Judge) -> Iterator[Iterator[Span]]:
+#: What the searches look for in a text before they read it.
+SHOWN = ("alue", "ontent", "default", "val", "variable", "</", ";s:", "{", '"', " ", "->", "\n", "- ")
+
+
+def find_items(text: str, judge: Judge, held: Held) -> Iterator[Iterator[Span]]:
     """Yield the searches for the values of items, each in the order of the text.
 
     :param judge: the key predicate.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if "alue" in text or "ontent" in text or "default" in text or "val" in text:
+    if held["alue"] or held["ontent"] or held["default"] or held["val"]:
         yield _shown(_ITEM.finditer(text), judge)
-        if "variable" in text:
+        if held["variable"]:
             yield _shown(_VARIABLE.finditer(text), judge)
-    if "</" in text:
+    if held["</"]:
         yield _shown(_ELEMENTS.finditer(text), judge)
         contents = _CONTENT.finditer(text)  # (in pages, words and sentences stand there)
         yield _shown((match for match in contents if _WORD.fullmatch(match["quoted"])), judge)
-    if ";s:" in text:
+    if held[";s:"]:
         yield _shown(_SERIALIZED.finditer(text), judge)
-    if "{" in text and '"' in text:
+    if held["{"] and held['"']:
         yield _shown(_TUPLE.finditer(text), judge)
-    if " " in text and '"' in text:
+    if held[" "] and held['"']:
         yield _shown(_KEYWORD.finditer(text), judge)
-    if "->" in text:
+    if held["->"]:
         yield _changes(text, judge)
-    if "\n" in text and "- " in text:
+    if held["\n"] and held["- "]:
         yield _listed(text, judge)
 
 
@@ -122,10 +130,19 @@ def _listed(text: str, judge: Judge) -> Iterator[Span]:
 
 
 def _shown(matches: Iterator[re.Match[str]], judge: Judge) -> Iterator[Span]:
+    known: dict[tuple[str, Verdict], bool] = {}
     for match in matches:
         verdict = judge(match["name"])
+        if verdict is None:
+            continue
         part = "quoted" if match["quoted"] is not None else "bare"
-        if verdict is not None and _is_shown(match[part], verdict):
+        value = match[part], verdict
+        shown = known.get(value)
+        if shown is None:
+            shown = _is_shown(*value)
+            if len(known) < _MOST_KNOWN:
+                known[value] = shown
+        if shown:
             yield *match.span(part), verdict[0]
 
 

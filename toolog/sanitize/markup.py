@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import product
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.tables import NAME
@@ -46,12 +48,18 @@ _QUOTED = re.compile(r"\s*[NnEeXxBb]?'((?:[^']|'')++)'\s*|\s*\"([^\"]++)\"\s*|\s
 _WORDS = re.compile(r"[a-z]{2,20}(?:[_-][a-z]{2,20}){1,4}")
 
 
-def find_tags(text: str, judge: Judge) -> Iterator[Span]:
+#: What the searches look for in a text before they read it; one word in any case.
+_INTO = tuple(map("".join, product(*zip("into", "INTO", strict=True))))
+SHOWN = ("<", "=", "<th", "<td", "</", *_INTO)
+
+
+def find_tags(text: str, judge: Judge, held: Held) -> Iterator[Span]:
     """Find the values of tags such as `<input name="token" value="x1">` and `<add key="ApiKey" value="x1"/>`.
 
     :param judge: the key predicate.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if "<" not in text or "=" not in text:
+    if not held["<"] or not held["="]:
         return
     for tag in _TAG.finditer(text):
         mark: Verdict | None = None
@@ -69,12 +77,13 @@ def find_tags(text: str, judge: Judge) -> Iterator[Span]:
                 yield *found, mark[0]
 
 
-def find_grids(text: str, ends: Judge) -> Iterator[Span]:
+def find_grids(text: str, ends: Judge, held: Held) -> Iterator[Span]:
     """Find the cells of tables in HTML that stand below a sensitive head.
 
     :param ends: the key predicate for names of words with blanks between them.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if "<th" not in text or "<td" not in text:
+    if not held["<th"] or not held["<td"]:
         return
     marks: list[Verdict | None] = []
     place = 0
@@ -97,12 +106,13 @@ def find_grids(text: str, ends: Judge) -> Iterator[Span]:
             place += 1
 
 
-def find_labels(text: str, ends: Judge) -> Iterator[Span]:
+def find_labels(text: str, ends: Judge, held: Held) -> Iterator[Span]:
     """Find the values behind labels that stand in elements of their own.
 
     :param ends: the key predicate for names of words with blanks between them.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if "</" not in text:
+    if not held["</"]:
         return
     for match in _LABELLED.finditer(text):
         mark = ends(match["name"])
@@ -111,9 +121,9 @@ def find_labels(text: str, ends: Judge) -> Iterator[Span]:
             yield *match.span("value"), mark[0]
 
 
-def find_inserts(text: str, judge: Judge) -> Iterator[Span]:
+def find_inserts(text: str, judge: Judge, held: Held) -> Iterator[Span]:
     """Find the literals of sensitive columns in `INSERT INTO t (a, password) VALUES ('x', 'y')`."""
-    if b"into" not in text.encode("ascii", "replace").lower():
+    if not any(map(held.__getitem__, _INTO)):
         return
     for match in _INSERT.finditer(text):
         marks = [judge(name.strip(" \t\r\n\"'`[]")) for name in match.group(1).split(",")]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from heapq import merge
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
@@ -39,6 +40,7 @@ _CODE_FIRST = re.compile(
     r"| ist (?:dein|Ihr) (?:Bestätigungs|Sicherheits|Einmal)code"
     r"|[是为](?:您|你)的[^\x00-\x7f]{0,8}[码碼])(?!\w)"
 )
+#: What the searches look for in a text before they read it.
 _TELLING = (
     " is your ",
     " es tu ",
@@ -51,6 +53,7 @@ _TELLING = (
     "是你的",
     "为您的",
 )
+SHOWN = ("kty", *_TELLING)
 #: Words for a password in languages that put nothing but a blank behind them in short notes.
 _NOTED = re.compile(
     r"[пП비암ס](?<![^\W_].)(?:(?<=[пП])арол[ья]|(?<=비)(?:번|밀번호)|(?<=암)호|(?<=ס)יסמה)"
@@ -73,9 +76,12 @@ _LEAST_DIGITS = {"code": 4, "card": 8, "phone": 7}
 _DATE = re.compile(r"(?:19|20)[0-9]{2}[./ -][0-9]{1,2}[./ -][0-9]{1,2}")
 
 
-def find_noted(text: str) -> Iterator[Span]:
-    """Find codes that are told before what they are."""
-    if any(word in text for word in _TELLING):
+def find_noted(text: str, held: Held) -> Iterator[Span]:
+    """Find codes that are told before what they are.
+
+    :param held: which words (`SHOWN`) stand in the text.
+    """
+    if any(map(held.__getitem__, _TELLING)):
         for match in _CODE_FIRST.finditer(text):
             yield *match.span("value"), "code"
 
@@ -109,9 +115,12 @@ def number_behind(text: str, end: int, verdict: Verdict) -> Span | None:
     return *match.span("value"), verdict[0]
 
 
-def find_web_keys(text: str) -> Iterator[Span]:
-    """Find the private members of JSON Web Keys that stand in text."""
-    if "kty" in text:
+def find_web_keys(text: str, held: Held) -> Iterator[Span]:
+    """Find the private members of JSON Web Keys that stand in text.
+
+    :param held: which words (`SHOWN`) stand in the text.
+    """
+    if held["kty"]:
         for match in _WEB_KEY.finditer(text):
             yield *match.span(1), "private_key"
 

@@ -28,6 +28,8 @@ _MEMORY = 32 << 20
 #: How hashes of passwords begin, among the keys of vendors.
 _HASHES = ("$", "pbkdf2", "scrypt:", "grub.")
 _LEAST_CAPITALS, _LEAST_DIFFERENT = 16, 8
+#: So many numbers of one text are remembered, and so many characters decide whether a plus begins one.
+_MOST_KNOWN, _LONGEST_PHONE = 1024, 128
 _ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 
 
@@ -152,6 +154,19 @@ def _numbers(
     for start, end in number_runs(text) if runs is None else runs:
         if end - start >= least:
             yield from expression.finditer(text, start, end)
+
+
+def _passes(number: str, check: Callable[[str], bool], known: dict[str, bool]) -> bool:
+    """Tell whether a number passes a check of its digits.
+
+    :param known: the numbers of the text that were checked already.
+    """
+    passes = known.get(number)
+    if passes is None:
+        passes = check(number.replace(" ", "").replace("-", ""))
+        if len(known) < _MOST_KNOWN:
+            known[number] = passes
+    return passes
 
 
 def _with_code(code: re.Pattern[str], text: str, at: int, not_behind: str) -> int:
@@ -326,10 +341,18 @@ def _chinese(text: str, runs: Runs | None) -> Iterator[Span]:
 
 
 def _with_country(text: str) -> Iterator[Span]:
+    known: dict[str, int] = {}
     for plus in _PLUS.finditer(text):
-        end = _international(text, plus.end())
-        if end:
-            yield plus.start(), end, "phone"
+        at = plus.end()
+        shown = text[at : at + _LONGEST_PHONE]
+        size = known.get(shown)
+        if size is None:
+            end = _international(text, at)
+            size = end - at if end else 0
+            if len(known) < _MOST_KNOWN:
+                known[shown] = size
+        if size:
+            yield plus.start(), at + size, "phone"
 
 
 def _american(text: str, runs: Runs | None) -> Iterator[Span]:
@@ -374,25 +397,26 @@ def _international(text: str, at: int) -> int:
 
 def find_resident_ids(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find Chinese resident ids."""
+    known: dict[str, bool] = {}
     for match in _numbers(_RESIDENT, text, runs, 18):
-        compact = match.group().replace(" ", "").replace("-", "")
-        if checks.is_resident_id(compact) and _alone(text, match.start(), match.end()):
+        if _passes(match.group(), checks.is_resident_id, known) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "id_number"
 
 
 def find_cards(text: str, runs: Runs | None = None) -> Iterator[Span]:
     """Find payment cards and bank accounts (IBAN)."""
+    known: dict[str, bool] = {}
     for match in _numbers(_CARD, text, runs, 14):
-        digits = match.group().replace(" ", "").replace("-", "")
-        if checks.is_card(digits) and _alone(text, match.start(), match.end()):
+        if _passes(match.group(), checks.is_card, known) and _alone(text, match.start(), match.end()):
             yield match.start(), match.end(), "card"
 
 
 def find_ibans(text: str) -> Iterator[Span]:
     """Find international bank account numbers."""
+    known: dict[str, bool] = {}
     for match in _IBAN.finditer(text):
         for piece in (match.group(), match.group().rpartition(" ")[0]):
-            if piece and checks.is_iban(piece.replace(" ", "")):
+            if piece and _passes(piece, checks.is_iban, known):
                 yield match.start(), match.start() + len(piece), "iban"
                 break
 

@@ -29,6 +29,9 @@ _MEASURES = frozenset(
     tokens events messages records docs views clicks sales shares stock units weight mass speed ratio factor
     nonce counter ticks cycles frames samples pixels score distance""".split()
 )
+_SERIALS = frozenset(
+    "seq sequence offset timestamp ts counter nonce seed hash checksum revision us micros nanos".split()
+)
 _PERCENTILE = re.compile(r"[pPqQ][0-9]{1,4}")
 #: Below a sensitive key: names of what is about the secret, and, unless all below is secret, of what goes
 #: with it.
@@ -64,6 +67,10 @@ _TOLD_BY_TITLES = ("value", "Value")
 _CHOICE = re.compile(r"[a-z]{2,20}(?:[A-Z_-][a-z]{1,20}){1,4}")
 #: The name of a header as it is written on the wire.
 _HEADER = re.compile(r"(?:[A-Z][a-z0-9]{0,20}-){1,4}[A-Z][A-Za-z0-9]{1,20}|Authorization|Cookie")
+#: What is walked at once: containers of so many items, of texts too short for any `max_bytes`, and other
+#: scalars.
+_MOST_CELLS, _LONGEST_CELL = 16, 64
+_SCALARS = frozenset((int, float, bool, type(None)))
 _PROGRAMS = ("curl", "curl.exe")
 _USER_FLAGS = ("-u", "--user", "--proxy-user")
 
@@ -184,6 +191,22 @@ def table(value: Mapping[Any, Any], policy: Policy) -> dict[Any, Marks] | None:
     return None
 
 
+def is_row(value: Any) -> bool:
+    """Tell whether a container is a plain little one of scalars."""
+    kind = type(value)
+    if kind is dict:
+        if len(value) > _MOST_CELLS or any(type(key) is not str or len(key) > _LONGEST_CELL for key in value):
+            return False
+        cells = value.values()
+    elif kind is list:
+        cells = value
+    else:
+        return False
+    return len(value) <= _MOST_CELLS and all(
+        type(cell) in _SCALARS or (type(cell) is str and len(cell) <= _LONGEST_CELL) for cell in cells
+    )
+
+
 def are_pairs(items: list[Any]) -> bool:
     """Tell whether a list is one of name and value pairs, as headers are."""
     return bool(items) and all(
@@ -273,16 +296,19 @@ def is_measure(path: tuple[str, ...]) -> bool:
     return not words or not _MEASURES.isdisjoint(words) or _PERCENTILE.fullmatch(path[-1]) is not None
 
 
+def is_serial(path: tuple[str, ...]) -> bool:
+    """Tell whether a number at this path is one of a series or of time, one of ten of which could be a
+    card."""
+    return bool(path) and not _SERIALS.isdisjoint(split(path[-1]))
+
+
 def is_message(value: str, path: tuple[str, ...]) -> bool:
     """Tell whether a text says what is wrong with a field (`{"errors": {"password": ["This is
     required."]}}`)."""
+    if len(value) > 500 or _MESSAGE.fullmatch(value) is None:
+        return False
     outer = [part for part in path if not part.isdigit()][-2:-1]
-    return (
-        bool(outer)
-        and "".join(split(outer[0])) in _FAULTS
-        and len(value) <= 500
-        and _MESSAGE.fullmatch(value) is not None
-    )
+    return bool(outer) and "".join(split(outer[0])) in _FAULTS
 
 
 def free_key(taken: dict[Any, Any], key: Any) -> Any:

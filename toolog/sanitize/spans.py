@@ -26,6 +26,7 @@ _DISTANT = {"private_key"}
 #: From so many characters on, a text is read again only so far around its masks; what reaches so
 #: close to the edge of a piece was perhaps cut by it.
 _LONG, _AROUND, _EDGE = 16_384, 4_096, 512
+_MOST_KEPT = 64
 
 
 def find_spans(
@@ -34,6 +35,7 @@ def find_spans(
     families: Iterable[str] | None = None,
     changed: Sequence[tuple[int, int]] = (),
     known: Iterable[Span] = (),
+    kept: dict[str, list[Span]] | None = None,
 ) -> list[Span]:
     """Answer the spans to hide, in order and without overlaps.
 
@@ -42,6 +44,7 @@ def find_spans(
         surroundings are read again, apart from what reaches over any distance (key blocks, a user's own
         rules).
     :param known: what is to be hidden in any case.
+    :param kept: what was found in long texts that are looked at twice; filled here.
     """
     inside = scans.inside
     inside.append(None)
@@ -49,8 +52,15 @@ def find_spans(
         if scans.ending:
             scans.check_thread()
         seen = set(policy.families(text) if families is None else families)
-        spans = _find_again(policy, text, seen, changed) if changed and len(text) >= _LONG else None
-        return _merge(text, [*known, *(_find(policy, text, seen) if spans is None else spans)])
+        if changed and len(text) >= _LONG:
+            spans = _find_again(policy, text, seen, changed)
+        else:
+            spans = kept.get(text) if kept else None
+        if spans is None:
+            spans = _find(policy, text, seen)
+            if kept is not None and not changed and len(text) >= _LONG and len(kept) < _MOST_KEPT:
+                kept[text] = spans
+        return _merge(text, [*known, *spans])
     finally:
         inside.pop()
 

@@ -7,7 +7,7 @@ read as one: its head is judged by the key predicate, and then the same places o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice, pairwise
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference, is_small, says_nothing
@@ -39,7 +39,8 @@ _LEAST, _LEAST_ALONE = 6, 4
 _SIGNS = "|\u2502\u2503\t;,"
 _MOST_COLUMNS = 200
 _MOST_CELL = 4096
-_MOST_KNOWN = 1024
+#: So many lines are remembered that show nothing, and the longest of them.
+_MOST_KNOWN, _LONGEST_KNOWN = 1024, 256
 #: Below the heads of some boxes: what kind of values stands in each column.
 _TYPES = re.compile(r"[a-z][a-z0-9_]{1,30}(?:\([0-9, ]{1,12}\))?(?:\[\])?")
 _PROSE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)+")
@@ -58,12 +59,17 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
     dashed = "---" in text or "===" in text
     ruled = any(sign in text for sign in ("--", "==", "\u2500", "\u2501"))
     done = barren = 0  # (lines up to there were read as rows, and showed nothing)
+    plain: set[str] = set()  # (lines of names that are none of secrets)
+    empty: set[tuple[str, int]] = set()  # (lines that show nothing, and where the word stands in them)
     for at in places:
         if at < done:
             continue
         start = max(text.rfind("\n", done, at), text.rfind("\r", done, at), done - 1) + 1
         end = line_end(at)
         done = end
+        line = text[start:end] if end - start <= _LONGEST_KNOWN else ""
+        if (line, at - start) in empty:
+            continue
         sign = next((sign for sign in signs if text.find(sign, start, end) >= 0), "")
         apart = sign or text.find("  ", start, end) >= 0
         if not apart and not (
@@ -72,7 +78,7 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
             and rule.end() == line_end(rule.end())
         ):
             continue
-        if sign in ("", "\t"):
+        if sign in ("", "\t") and line not in plain:
             cells = [cell.span() for cell in islice(_APART.finditer(text, start, end), _MOST_COLUMNS)]
             found: list[Span] = []
             if start >= barren:
@@ -80,8 +86,12 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
                 done, barren = (below, barren) if found else (done, below)
             found = found or _beside(text, cells, start, end, lines, ends)
             yield from found
-            if found or not sign:
+            if found:
                 continue
+            if line and len(plain) < _MOST_KNOWN and not _tells(text, cells, ends):
+                plain.add(line)
+        if not sign:
+            continue
         boxed = sign in _BOXED
         below = next_line(end) if ruled or not boxed else len(text) + 1
         marks: list[Verdict | None] = []
@@ -91,39 +101,62 @@ def find_tables(text: str, judge: Judge, ends: Judge, places: Iterable[int]) -> 
         if below <= len(text) and (not boxed or _RULE.fullmatch(text, below, line_end(below))):
             marks = marks or _head(text, start, end, sign, judge, ends)
             if marks and (not boxed or _has_rows(text, below, sign, lines)):
-                done = line_end(below) if boxed else end
-                marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
-                empty: set[tuple[str, Verdict]] = set()
-                while (below := next_line(done)) <= len(text):
-                    stop = line_end(below)
-                    if boxed and _RULE.fullmatch(text, below, stop):
-                        done = stop
-                        continue
-                    # heads of boxes have thick walls, and rows thin ones
-                    parts = [] if boxed or text.find('"', below, stop) >= 0 else text[below:stop].split(sign)
-                    cells = [] if parts else _raw(text, below, stop, _WALLS[0] if sign in _WALLS else sign)
-                    if len(parts or cells) != len(marks):
-                        break
-                    done = stop
-                    for place, mark in marked:
-                        shown = parts[place] if parts else text[slice(*cells[place])], mark
-                        if shown in empty:
-                            continue
-                        if parts:
-                            low = below + place + sum(map(len, parts[:place]))
-                            low, high = _bare(text, low, low + len(parts[place]))
-                        else:
-                            low, high = _bare(text, *cells[place])
-                        if _shows(text[low:high], mark):
-                            yield low, high, mark[0]
-                        elif len(empty) < _MOST_KNOWN:
-                            empty.add(shown)
+                done = yield from _below(text, line_end(below) if boxed else end, sign, marks, lines)
                 continue
         if text.startswith("||", start):
             spans, done = _wiki_rows(text, start, end, lines, judge)
             yield from spans
-        elif boxed and _BESIDE.search(text, at + 1, end):
-            yield from _row(text, start, end, sign, judge)
+        elif boxed:
+            cell = _row(text, start, end, sign, judge) if _BESIDE.search(text, at + 1, end) else None
+            if cell is not None:
+                yield cell
+            elif line and not ruled and len(empty) < _MOST_KNOWN:
+                empty.add((line, at - start))
+        elif line and sign != "\t" and not marks and below <= len(text) and len(empty) < _MOST_KNOWN:
+            empty.add((line, at - start))  # (no head, whatever stands below)
+
+
+def _below(
+    text: str, done: int, sign: str, marks: list[Verdict | None], lines: _Lines
+) -> Generator[Span, None, int]:
+    """Find the values below a head, and return where its rows end.
+
+    :param done: where the head ends.
+    """
+    boxed = sign in _BOXED
+    wall = _WALLS[0] if sign in _WALLS else sign  # (heads of boxes have thick walls, and rows thin ones)
+    marked = [(place, mark) for place, mark in enumerate(marks) if mark is not None]
+    empty: set[tuple[str, Verdict]] = set()
+    bare: set[str] = set()  # (rows that show nothing)
+    while (below := lines.next(done)) <= len(text):
+        stop = lines.end(below)
+        line = text[below:stop] if stop - below <= _LONGEST_KNOWN else ""
+        if line in bare or (boxed and _RULE.fullmatch(text, below, stop)):
+            done = stop
+            continue
+        parts = [] if boxed or text.find('"', below, stop) >= 0 else text[below:stop].split(sign)
+        cells = [] if parts else _raw(text, below, stop, wall)
+        if len(parts or cells) != len(marks):
+            break
+        done = stop
+        shown = False
+        for place, mark in marked:
+            value = parts[place] if parts else text[slice(*cells[place])], mark
+            if value in empty:
+                continue
+            if parts:
+                low = below + place + sum(map(len, parts[:place]))
+                low, high = _bare(text, low, low + len(parts[place]))
+            else:
+                low, high = _bare(text, *cells[place])
+            if _shows(text[low:high], mark):
+                shown = True
+                yield low, high, mark[0]
+            elif len(empty) < _MOST_KNOWN:
+                empty.add(value)
+        if line and not shown and len(bare) < _MOST_KNOWN:
+            bare.add(line)
+    return done
 
 
 class _Lines:
@@ -161,8 +194,15 @@ def _columns(
         return found, end
     marked = [(low - start, mark) for (low, _), mark in zip(cells, marks, strict=True) if mark is not None]
     done = lines.end(below) if ruled else end
+    rows: dict[str, list[Span]] = {}  # (what rows show, from where they begin)
     while (below := lines.next(done)) < len(text):
         stop = lines.end(below)
+        line = text[below:stop] if stop - below <= _LONGEST_KNOWN else ""
+        known = rows.get(line)
+        if known is not None:
+            found += [(below + low, below + high, rule) for low, high, rule in known]
+            done = stop
+            continue
         row = [
             (_APART.match(text, below + place, stop), mark)
             for place, mark in marked
@@ -171,12 +211,23 @@ def _columns(
         if len(row) != len(marked):
             break
         done = stop
+        before = len(found)
         for cell, mark in row:
             if cell is None or (not any(map(str.isdigit, cell.group())) and ends(cell.group())):
                 continue  # (a list of names)
             if _stands_alone(cell.group(), mark):
                 found.append((*cell.span(), mark[0]))
+        if line and len(rows) < _MOST_KNOWN:
+            rows[line] = [(low - below, high - below, rule) for low, high, rule in found[before:]]
     return found, done
+
+
+def _tells(text: str, cells: list[tuple[int, int]], ends: Judge) -> bool:
+    """Tell whether cells may be a head, or a name and its value, with a name of a secret among them."""
+    names = [_FIELD.fullmatch(text, *cell) for cell in cells]
+    if not all(names):
+        return len(cells) == 2
+    return any(ends(name.group(1)) for name in names if name)
 
 
 def _beside(
@@ -299,20 +350,20 @@ def _head(text: str, start: int, end: int, sign: str, judge: Judge, ends: Judge)
     return marks if any(marks) else []
 
 
-def _row(text: str, start: int, end: int, sign: str, judge: Judge) -> Iterator[Span]:
+def _row(text: str, start: int, end: int, sign: str, judge: Judge) -> Span | None:
     """Find the value in `| api_key | x1 |`; a word alone may be a heading, so a digit or a sign must be
     there."""
     cells = _raw(text, start, end, sign)
     if len(cells) < 2 or len(cells) > 4:
-        return
+        return None
     for (low, high), beside in pairwise(cells):
         name = _name(text, low, high)
         mark = judge(name.group(1)) if name else None
         first, last = _bare(text, *beside)
         value = text[first:last]
         if mark is not None and _shows(value, mark) and not value.isalpha() and " " not in value:
-            yield first, last, mark[0]
-            return
+            return first, last, mark[0]
+    return None
 
 
 def _shows(value: str, mark: Verdict) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
+from toolog.sanitize import calls, commands, encoded, items, markup, phrases, scans, typed, validation
 from toolog.sanitize.assigned import Values
 from toolog.sanitize.calls import find_argument, find_logins
 from toolog.sanitize.candidates import TOLD, Candidates, candidates, one_byte
@@ -20,6 +21,7 @@ from toolog.sanitize.commands import SETS, find_program_passwords
 from toolog.sanitize.encoded import find_encoded_json
 from toolog.sanitize.fold import MARKS
 from toolog.sanitize.items import find_items
+from toolog.sanitize.literals import Literals
 from toolog.sanitize.markup import find_grids, find_inserts, find_labels, find_tags
 from toolog.sanitize.phrases import (
     NUMBER_AHEAD,
@@ -31,6 +33,7 @@ from toolog.sanitize.phrases import (
     number_behind,
 )
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
+from toolog.sanitize.repeats import LEAST, Repeats
 from toolog.sanitize.rules import Span
 from toolog.sanitize.signs import ASSIGNED, NOTHING, shows_nothing
 from toolog.sanitize.tables import find_tables
@@ -119,7 +122,16 @@ _NUMBER_WORD = re.compile(r"(?<=\w)[-_.](?:no|nr|num|number|nummer)\.?$")
 #: First words of what receipts show behind a blank: `Auth code 044182`.
 _ON_RECEIPTS = ("auth",)
 _TOLD_RULES = frozenset(("password", "api_key"))
+_NO_REPEATS = Repeats("")
 _SQL_RULES = frozenset(("password", "secret", "token", "api_key"))
+#: What the searches below look for in a text before they read it.
+_BEFORE_PARAMETERS, _IN_TABLES = "?&#;%", "\n|\t\u2502"
+_WORDS = Literals(
+    "://", *_BEFORE_PARAMETERS, *_IN_TABLES,
+    *markup.SHOWN, *items.SHOWN, *commands.SHOWN, *phrases.SHOWN, *validation.SHOWN, *typed.SHOWN,
+    *calls.LOGINS, *encoded.BEGINNINGS,
+)  # fmt: skip
+scans.watch(_WORDS)
 
 
 class NamedText:
@@ -153,86 +165,112 @@ class NamedText:
         """
         judge = self._judge
         view = one_byte(text)
-        names = self._candidates.names(text, view)
-        users = list(islice(find_url_users(text), most))
+        ends, held = self._words.judge_end, _WORDS.held(text)
+        users = list(islice(find_url_users(text), most)) if held["://"] else []
         yield iter(users)
-        yield find_encoded_pairs(text, judge)
-        yield find_encoded_users(text)
-        parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
+        if held["%"]:
+            yield find_encoded_pairs(text, judge)
+            yield find_encoded_users(text)
+        parameters: list[Span] = []
+        if any(map(held.__getitem__, _BEFORE_PARAMETERS)):
+            parameters = list(islice(find_parameters(text, judge, self._candidates.holding), most))
         yield iter(parameters)
-        yield self._assigned(text, names, {span[0]: span[1] for span in (*users, *parameters)})
-        if any(sign in text for sign in "\n|\t\u2502"):
-            yield find_tables(text, judge, self._words.judge_end, self._candidates.cells(view))
-        yield find_tags(text, judge)
-        yield find_grids(text, self._words.judge_end)
-        yield find_labels(text, self._words.judge_end)
-        yield find_inserts(text, judge)
-        yield from find_items(text, judge)
-        yield from find_program_passwords(text)
-        yield find_web_keys(text)
-        yield find_validated(text, judge)
-        yield find_logins(text, judge)
-        yield find_typed(text, judge)
-        yield find_encoded_json(text, self._tells)
-        yield find_noted(text)
+        yield self._assigned(text, view, {span[0]: span[1] for span in (*users, *parameters)})
+        if any(map(held.__getitem__, _IN_TABLES)):
+            yield find_tables(text, judge, ends, self._candidates.cells(view))
+        if held["<"]:
+            yield find_tags(text, judge, held)
+            yield find_grids(text, ends, held)
+            yield find_labels(text, ends, held)
+        yield find_inserts(text, judge, held)
+        yield from find_items(text, judge, held)
+        yield from find_program_passwords(text, held)
+        yield find_web_keys(text, held)
+        yield find_validated(text, judge, held)
+        yield find_logins(text, judge, held)
+        yield find_typed(text, judge, held)
+        yield find_encoded_json(text, self._tells, held)
+        yield find_noted(text, held)
         if not text.isascii():
             yield find_spoken(text, judge)
             yield find_noted_passwords(text)
 
     def _tells(self, text: str) -> bool:
         """Tell whether a text tells a secret behind its name."""
-        names = self._candidates.names(text, one_byte(text))
-        return next(self._assigned(text, names, {}), None) is not None
+        return next(self._assigned(text, one_byte(text), {}), None) is not None
 
-    def _assigned(self, text: str, names: Iterator[tuple[int, int]], taken: dict[int, int]) -> Iterator[Span]:
+    def _assigned(self, text: str, view: bytes, taken: dict[int, int]) -> Iterator[Span]:
         """Yield the values behind names, but for those that begin where another search found one.
 
+        :param view: the text in one byte for each character.
         :param taken: where those begin and end.
         """
         values = Values(text, self._judge)
-        judge, labels, nothing = self._judge, self._labels, NOTHING.match
+        repeats = Repeats(text) if len(text) >= LEAST else _NO_REPEATS
+        names = self._candidates.names(text, view)
         done = 0
-        for start, end in names:
+        idle = values.idle
+        while (name := next(names, None)) is not None:
+            start, end = name
             if start < done:
                 continue
             if end + 1 in taken:
                 done = taken[end + 1]
                 continue
-            name = text[start:end]
-            verdict = judge(name)
-            if verdict is None and name[-1] == "." and _SHORTENED.match(text, end):
-                name = name[:-1]
-                verdict = judge(name)
-            if verdict is None:
-                lower = name.lower()
-                known = lower in labels and (text[start - 1 : start] in _BLANKS or lower == "identified")
-                if not known and not (lower[-1] == "." and self._number_name(text, start, name)):
+            repeated = start >= repeats.since
+            if repeated:
+                ahead, done = repeats.ahead(start, max(taken, default=-1))
+                if done > start:
+                    yield from ahead
+                    names = self._candidates.names(text, view, done)
                     continue
-            elif name == "PASS" and _TESTED.match(text, end):
-                continue  # (that a test has passed)
-            elif "." in name and name.rpartition(".")[2] in _SOURCES and _LINE_OF.match(text, end):
-                continue  # (where something was found)
-            elif text[start - 1 : start] == ":" and _RESOURCE.search(text, max(0, start - 160), start):
-                continue  # (which secret it is)
-            elif (empty := nothing(text, end)) is not None and shows_nothing(empty, verdict[0]):
-                continue
-            found = self._at_name(text, start, end, values, verdict)
+            values.reach = 0
+            found = None
+            if not idle or text[max(0, start - 1) : end] not in idle:
+                found = self._behind(text, start, end, values)
+            if repeated:
+                repeats.note(start, found, values.reach)
             if found is not None:
                 done = found[1]
                 if found[0] not in taken:
                     yield found
 
+    def _behind(self, text: str, start: int, end: int, values: Values) -> Span | None:
+        """Answer the value behind a name, or None when that is no name of a secret or no value is shown."""
+        if start >= 8 and text.startswith("[MASKED:", start - 8):
+            return None  # the name of a mask
+        name = text[start:end]
+        verdict = self._judge(name)
+        if verdict is None and name[-1] == "." and _SHORTENED.match(text, end):
+            name = name[:-1]
+            verdict = self._judge(name)
+        if verdict is None:
+            lower = name.lower()
+            known = lower in self._labels and (text[start - 1 : start] in _BLANKS or lower == "identified")
+            if not known and text[end - 1] != ".":
+                values.pass_by(text[max(0, start - 1) : end])
+                return None
+            if not known and not self._number_name(text, start, name):
+                return None
+        elif name == "PASS" and _TESTED.match(text, end):
+            return None  # (that a test has passed)
+        elif "." in name and name.rpartition(".")[2] in _SOURCES and _LINE_OF.match(text, end):
+            return None  # (where something was found)
+        elif text[start - 1 : start] == ":" and _RESOURCE.search(text, max(0, start - 160), start):
+            return None  # (which secret it is)
+        elif (empty := NOTHING.match(text, end)) is not None and shows_nothing(empty, verdict[0]):
+            return None
+        return self._at_name(text, start, end, values, verdict)
+
     def _at_name(
         self, text: str, start: int, end: int, values: Values, verdict: Verdict | None
     ) -> Span | None:
-        if text.startswith("[MASKED:", start - 8) and start >= 8:
-            return None  # the name of a mask
         if _SELECTED.match(text, end) and _SELECTS.search(text, max(0, start - 2), start):
             return None  # an attribute in a style sheet: `input[type="password"]:focus`
         behind, before = text[end : end + 1], text[start - 1 : start]
         if behind == ">":  # (no sign begins so)
             known = before in _BEFORE_MARKUP and verdict is not None
-            return self._markup(text, start, end, verdict) if known and verdict else None
+            return self._markup(text, start, end, values, verdict) if known and verdict else None
         assigned = ASSIGNED.match(text, end)
         if assigned is not None:
             if verdict is None and not assigned.group("close"):
@@ -243,7 +281,7 @@ class NamedText:
         if verdict is None and behind in _ENDS:
             return None  # (what comes now asks for a blank behind the name, or for a sensitive one)
         if before == "<":
-            return self._markup(text, start, end, verdict) if verdict else None
+            return self._markup(text, start, end, values, verdict) if verdict else None
         if behind in ("(", " ") and before != "-" and verdict is not None:
             argument = find_argument(text, start, end, verdict, self._judge)
             if argument is not None or behind == "(":
@@ -273,7 +311,7 @@ class NamedText:
             found = values.token(flag.end(), verdict, quote=flag.group("quote") or "") if flag else None
             return None if found is None or text[found[0] : found[1]].isalpha() else found
         if before in _BEFORE_MARKUP and verdict is not None:
-            return self._markup(text, start, end, verdict)
+            return self._markup(text, start, end, values, verdict)
         return self._quoted_next(text, start, end, verdict)
 
     def _number_name(self, text: str, start: int, name: str) -> Verdict | None:
@@ -322,8 +360,8 @@ class NamedText:
         return match.start("value"), match.end("value"), verdict[0]
 
     @staticmethod
-    def _markup(text: str, start: int, end: int, verdict: Verdict) -> Span | None:
-        match = _MARKUP.match(text, end)
+    def _markup(text: str, start: int, end: int, values: Values, verdict: Verdict) -> Span | None:
+        match = _MARKUP.match(text, end) if values.tag_end(end) >= 0 else None
         if match is None:
             return None
         if (

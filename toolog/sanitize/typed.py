@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.phrases import NUMBERED_RULES
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
@@ -52,12 +53,17 @@ _WORD = re.compile(r"[A-Za-z][\w-]{1,60}")
 _KEYS = re.compile(r"\{[a-zA-Z]{2,12}\}$|\\[rnt]$")
 
 
-def find_typed(text: str, judge: Judge) -> Iterator[Span]:
+#: What the search looks for in a text before it reads it.
+SHOWN = (*_CALLED, "with:", " into ", '" in ', *_STEPS)
+
+
+def find_typed(text: str, judge: Judge, held: Held) -> Iterator[Span]:
     """Find what is typed into sensitive fields.
 
     :param judge: the key predicate.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if any(call in text for call in _CALLED):
+    if any(map(held.__getitem__, _CALLED)):
         for match in _CALL.finditer(text):
             place, field = "second", match["first"]
             if match["second"] is None:
@@ -66,13 +72,13 @@ def find_typed(text: str, judge: Judge) -> Iterator[Span]:
             yield from _shown(match, place, judge_field(field, judge))
         for match in _FOUND.finditer(text):
             yield from _shown(match, "value", judge_field(match["field"], judge))
-    if "with:" in text:
+    if held["with:"]:
         for match in _FILL_IN.finditer(text):
             yield from _shown(match, "value", judge_field(match["first"], judge))
-    if " into " in text or '" in ' in text:
+    if held[" into "] or held['" in ']:
         for match in _INTO.finditer(text):
             yield from _shown(match, "value", _judge_name(match["name"], judge))
-    if any(step in text for step in _STEPS):
+    if any(map(held.__getitem__, _STEPS)):
         for match in _STEP.finditer(text):
             yield from _shown(match, "value", _judge_name(match["name"], judge))
 

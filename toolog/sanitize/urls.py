@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from toolog.sanitize.plausible import fits_shape, is_mask, is_reference
 from toolog.sanitize.rules import Span
-from toolog.sanitize.words import Verdict
+from toolog.sanitize.words import ALIKE, Verdict
 
 Hold = Callable[[Iterable[str]], set[str]]
 
@@ -112,7 +112,9 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
     if "=" not in text and "%" not in text:
         return
     names = _QUERY.findall(text)
-    verdicts = _verdicts(set(names), judge, hold)
+    alike = {name: name if "%" in name else name.translate(ALIKE) for name in set(names)}
+    judged = _verdicts(set(alike.values()), judge, hold)
+    verdicts = {name: judged[form] for name, form in alike.items() if form in judged}
     if not verdicts:
         return
     query = _QUERY
@@ -120,6 +122,7 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
         some = "|".join(map(re.escape, sorted(verdicts, key=len, reverse=True)))
         query = re.compile(f"{_QUERY_SIGN}(?P<name>{some}){_QUERY_IS}")
     done = 0
+    known: dict[tuple[str, Verdict], bool] = {}  # (what was given, and whether that shows a secret)
     for match in query.finditer(text):
         if match.start() < done:
             continue
@@ -127,7 +130,15 @@ def find_parameters(text: str, judge: Callable[[str], Verdict | None], hold: Hol
         # (`;` is what parts the settings of a connection, in which `#` is a sign like others)
         head = _SETTING if text[match.start()] == ";" else _QUERY_HEAD
         found = head.match(text, match.end()) if verdict else None
-        if verdict is None or found is None or not _shows(found.group(), verdict):
+        if verdict is None or found is None:
+            continue
+        given = found.group(), verdict
+        shown = known.get(given)
+        if shown is None:
+            shown = _shows(*given)
+            if len(known) < _MANY:
+                known[given] = shown
+        if not shown:
             continue
         if verdict[1] == "oauth" and not _SIGN_IN.search(
             text, max(0, match.start() - 200), found.end() + 200
@@ -156,7 +167,9 @@ def _verdicts(names: set[str], judge: Callable[[str], Verdict | None], hold: Hol
             decoded = unquote(decoded)
         plain[name] = decoded
     suspects = hold(plain.values())
-    suspects |= {name for name in plain.values() if name == "code" or _SIGNATURE.search(name)}
+    suspects |= {
+        name for name in plain.values() if name == "code" or not name.isascii() or _SIGNATURE.search(name)
+    }
     made = ((name, judge(shown) or _query_rule(shown)) for name, shown in plain.items() if shown in suspects)
     return {name: verdict for name, verdict in made if verdict is not None}
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from toolog.sanitize.literals import Held
 from toolog.sanitize.plausible import is_mask, is_reference, says_nothing
 from toolog.sanitize.rules import Span
 from toolog.sanitize.words import Verdict
@@ -37,22 +38,27 @@ _INSTANCE = re.compile(
 )
 
 
-def find_validated(text: str, judge: Callable[[str], Verdict | None]) -> Iterator[Span]:
+#: What the search looks for in a text before it reads it.
+SHOWN = ("input_value=", "rejected value [", "On instance")
+
+
+def find_validated(text: str, judge: Callable[[str], Verdict | None], held: Held) -> Iterator[Span]:
     """Find the values of sensitive fields that a message says were not valid.
 
     :param judge: the key predicate.
+    :param held: which words (`SHOWN`) stand in the text.
     """
-    if "input_value=" in text:
+    if held["input_value="]:
         for match in _GIVEN.finditer(text):
             verdict = judge_place(match["name"].split("."), judge)
             if verdict is not None and (span := _inner(*match.span("value"), text)):
                 yield *span, verdict[0]
-    if "rejected value [" in text:
+    if held["rejected value ["]:
         for match in _REJECTED.finditer(text):
             verdict = judge(match["name"].rpartition(".")[2])
             if verdict is not None and (span := _inner(*match.span("value"), text)):
                 yield *span, verdict[0]
-    if "On instance" in text:
+    if held["On instance"]:
         yield from _failed(text, judge)
 
 

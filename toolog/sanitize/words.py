@@ -39,6 +39,8 @@ _MASK = re.compile(r"\[MASKED:[a-z0-9_]{1,40}(?::[0-9a-f]{12})?\]")
 _SIGN = re.compile(r".[\u00a1-\u00bf\u00f7](?=[A-Za-z0-9_])|[^\W\d_\x00-\u024f](?=[\u00c0-\u00ff])", re.S)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CACHE_SIZE = 4096
+#: Digits part the words of a name, whichever they are.
+ALIKE = str.maketrans("123456789", "000000000")
 
 
 class Verdict(tuple[str, str]):
@@ -106,7 +108,8 @@ class KeyWords:
             return self._memory[key]
         except KeyError:
             pass
-        verdict = self._judge(key)
+        alike = key.translate(ALIKE)
+        verdict = self.judge(alike) if alike != key else self._judge(key)
         if len(self._memory) >= _CACHE_SIZE:
             self._memory.clear()
         self._memory[key] = verdict
