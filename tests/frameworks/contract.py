@@ -92,6 +92,13 @@ class Contract:
         """Run the agent loop in the running event loop."""
         raise NotImplementedError
 
+    streams = True
+    """Whether the framework can hand on a run piece by piece."""
+
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        """Run the agent loop and read what it gives piece by piece; the pieces stand in the transcript."""
+        raise NotImplementedError
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         """Call a tool as the framework's users do in code, synchronously."""
         raise NotImplementedError
@@ -196,6 +203,25 @@ class Contract:
             if self.keeps_call_id:
                 assert record["tool_call_id"] == f"call-{a}"
 
+    def test_a_streamed_run_is_recorded_the_same(self) -> None:
+        """Each call once, with its session, also in threads and tasks that the stream runs in."""
+        if not self.streams:
+            pytest.skip("the framework does not stream a run")
+        turns = [
+            [Ask("add", {"a": 1}, "s1"), Ask("slow_add", {"a": 2}, "s2")], [Ask("fail", {"city": "Ys"}, "s3")],
+        ]  # fmt: skip
+        functions = [tools.add, tools.slow_add, tools.fail]
+        plain = self.run_streamed([self.make_tool(function) for function in functions], turns)
+        with self.watched() as records, toolog.session("s-2"):
+            assert self.run_streamed([self.make_tool(function) for function in functions], turns) == plain
+        found = {record["tool_name"].rpartition("-")[2]: record for record in calls(records)}
+        assert len(found) == len(calls(records)) == 3
+        assert [found[name]["input"].get("a") for name in ("add", "slow_add")] == [1, 2]
+        assert [record["session_id"] for record in calls(records)] == ["s-2"] * 3
+        assert found["fail"]["error"]["message"] == "no city Ys"
+        if self.keeps_call_id:
+            assert {record["tool_call_id"] for record in calls(records)} == {"s1", "s2", "s3"}
+
     def test_the_turns_of_one_session_are_told_together(self) -> None:
         """What is bound around the agent's run stands in each record, across its threads and tasks."""
         made = [self.make_tool(tools.add)]
@@ -215,6 +241,43 @@ class Contract:
         assert child["trace_id"] == parent["trace_id"]
         assert child["depth"] == 1
         assert self.inner_call_id in (None, child.get("tool_call_id"))
+
+    def test_an_async_tool_that_calls_another_tool_is_its_parent(self) -> None:
+        """Also where it hands the call to a thread of its own."""
+        if not self.async_tools:
+            pytest.skip("the framework has no async tools")
+        inner = self.make_tool(tools.add)
+        tools.inner_call[:] = [lambda a: self.call_inside(inner, a)]
+        records = self.both([tools.outer_later], [[Ask("outer_later", {"a": 5})]])
+        child, parent = only(records, tool_name="add"), only(records, tool_name="outer_later")
+        assert len(records) == 2
+        assert (child["parent_id"], child["trace_id"]) == (parent["span_id"], parent["trace_id"])
+
+    def test_the_inner_calls_of_parallel_tools_are_told_apart(self) -> None:
+        """Each has the call as parent that made it, whatever ran at the same time."""
+        inner = self.make_tool(tools.slow_add)
+        tools.inner_call[:] = [lambda a: self.call_inside(inner, a)]
+        records = self.both([tools.outer], [[Ask("outer", {"a": n}, f"call-{n}") for n in range(3)]])
+        assert len(records) == 6
+        parents = {one["span_id"]: one["input"]["a"] for one in find(records, tool_name="outer")}
+        inner_calls = find(records, tool_name="slow_add")
+        assert [parents[one["parent_id"]] for one in inner_calls] == [
+            one["input"]["a"] for one in inner_calls
+        ]
+        assert sorted(parents.values()) == [0, 1, 2]
+
+    @pytest.mark.parametrize("function", [tools.typed, tools.typed_later], ids=["sync", "async"])
+    def test_arguments_are_recorded_as_the_function_gets_them(self, function: Any) -> None:
+        """Converted where the framework converts them, as the model gave them where it does not."""
+        if not (self.async_tools if function is tools.typed_later else self.sync_tools):
+            pytest.skip("the framework has no such tools")
+        tools.received.clear()
+        (record,) = self.both([function], [[Ask(function.__name__, {"n": "5"})]])
+        if record["status"] == "validation_error":
+            assert tools.received == []
+        else:
+            plain, seen = tools.received
+            assert record["input"] == seen == plain
 
     # -- what the model gets wrong
 

@@ -98,6 +98,12 @@ class TestAgno(Contract):
         answer = await Agent(model=model, tools=list(made), telemetry=False).arun("go")
         return [*model.told, str(answer.content)]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model = _Model(turns)
+        agent = Agent(model=model, tools=list(made), telemetry=False)
+        events = [event.event for event in agent.run("go", stream=True, stream_events=True)]
+        return [*events, *model.told]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         tool.process_entrypoint()
         return FunctionCall(function=tool, arguments=arguments).execute().result

@@ -57,8 +57,12 @@ class _Model(ChatCompletionClient):
             cached=False,
         )
 
-    def create_stream(self, *_: Any, **options: Any) -> Any:
-        raise NotImplementedError
+    async def create_stream(self, messages: Sequence[Any], **options: Any) -> Any:
+        answer = await self.create(messages)
+        if isinstance(answer.content, str):
+            for piece in answer.content:
+                yield piece
+        yield answer
 
     async def close(self) -> None:
         """Hold nothing."""
@@ -116,6 +120,15 @@ class TestAutogen(Contract):
         agent = AssistantAgent("helper", model, tools=list(made) or None, max_tool_iterations=9, **options)
         result = await agent.run(task="go")
         return [*model.told, str(result.messages[-1].content)]  # type: ignore[union-attr]
+
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        async def stream() -> Transcript:
+            model = _Model(turns)
+            agent = AssistantAgent("helper", model, tools=list(made), model_client_stream=True,
+                                   max_tool_iterations=9)  # fmt: skip
+            return [*[type(one).__name__ async for one in agent.run_stream(task="go")], *model.told]
+
+        return asyncio.run(stream())
 
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return asyncio.run(tool.run_json(arguments, CancellationToken()))

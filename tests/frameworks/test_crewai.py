@@ -109,6 +109,12 @@ class TestCrewAI(Contract):
         answer = (await self.agent(model, made).kickoff_async("go")).raw
         return [*model.__dict__["told"], answer]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model = _Model(turns, self.native)
+        task = Task(description="go", expected_output="a number", agent=self.agent(model, made))
+        output = Crew(agents=[task.agent], tasks=[task], stream=True).kickoff()
+        return [*[str(piece.content) for piece in output], output.result.raw, *model.__dict__["told"]]
+
     def agent(self, model: Any, made: Sequence[Any], **options: Any) -> Any:
         return Agent(role="helper", goal="help", backstory="none", llm=model, tools=list(made), **options)
 

@@ -103,6 +103,15 @@ class TestDspy(Contract):
         with dspy.context(lm=model, adapter=dspy.ChatAdapter()):
             return [(await self._agent(made).acall(question="go")).answer, *model.told]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        async def stream() -> Transcript:
+            model = _Model(list(self._script(turns)))
+            with dspy.context(lm=model, adapter=dspy.ChatAdapter()):
+                pieces = dspy.streamify(self._agent(made))(question="go")
+                return [*[str(piece) async for piece in pieces], *model.told]
+
+        return asyncio.run(stream())
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
 

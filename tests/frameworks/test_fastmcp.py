@@ -27,6 +27,7 @@ FIRST = version("fastmcp").startswith("3.")
 class TestFastmcp(Contract):
     framework = "fastmcp"
     keeps_call_id = False
+    streams = False  # a call has one answer
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Tool.from_function(function, **options)

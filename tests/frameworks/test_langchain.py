@@ -88,6 +88,10 @@ class TestLangchain(Contract):
     async def run_agent_async(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
         return self._transcript(await self._graph(made, turns).ainvoke(self._start()))
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        pieces = self._graph(made, turns).stream(self._start(), stream_mode=["updates", "values"])
+        return [f"{mode} {list(piece)}" for mode, piece in pieces]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.invoke(arguments)
 

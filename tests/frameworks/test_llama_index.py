@@ -110,6 +110,16 @@ class TestLlamaIndex(Contract):
         answer = await agent.run(user_msg="go")
         return [*sorted(model.told), str(answer)]  # told as they come, so in any order
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        async def stream() -> Transcript:
+            model = _Model(turns=list(turns), told=[])
+            agent = FunctionAgent(tools=list(made), llm=model, streaming=True)
+            run = agent.run(user_msg="go")
+            kinds = [type(event).__name__ async for event in run.stream_events()]
+            return [*sorted(kinds), *sorted(model.told), str(await run)]
+
+        return asyncio.run(stream())
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.call(**arguments).raw_output
 

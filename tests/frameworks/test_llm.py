@@ -88,6 +88,10 @@ class TestLlm(Contract):
         answer = await _AsyncModel(script).chain("go", tools=list(made)).text()
         return [*script.told, answer]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        script = _Script(turns)
+        return [*list(_Model(script).chain("go", tools=list(made), stream=True)), *script.told]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.implementation(**arguments)
 

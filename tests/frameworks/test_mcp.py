@@ -58,6 +58,7 @@ def told(result: Any) -> str:
 class TestMcp(Contract):
     framework = "mcp"
     keeps_call_id = False
+    streams = False  # a call has one answer
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Tool.from_function(function, **options)

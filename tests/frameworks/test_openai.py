@@ -264,6 +264,7 @@ class TestRunner(_OpenAI):
 
 
 class TestSessions(_OpenAI):
+    streams = False  # each of its runs is one
     refuses_unknown = False  # they are left to the caller
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:

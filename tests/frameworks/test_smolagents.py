@@ -99,6 +99,11 @@ class TestSmolagents(Contract):
         answer = agent.run("go")
         return [*model.told, str(answer)]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model = _Model(turns)
+        agent = ToolCallingAgent(tools=list(made), model=model, verbosity_level=LogLevel.OFF, max_steps=9)
+        return [*[type(step).__name__ for step in agent.run("go", stream=True)], *model.told]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
 

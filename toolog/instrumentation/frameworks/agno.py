@@ -7,10 +7,9 @@ provides, and turns an exception into a text after it logged it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import FunctionType
 from typing import Any
 
-from toolog.instrumentation.frameworks.plans import bound_to, unwrap_function
+from toolog.instrumentation.frameworks.plans import bound_to, undecorated, unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request, Toolbox
 
 _INJECTED = frozenset({"agent", "team", "run_context", "fc", "images", "videos", "audios", "files"})
@@ -18,7 +17,7 @@ _INJECTED = frozenset({"agent", "team", "run_context", "fc", "images", "videos",
 
 def _read(call: Any, given: Given) -> Request:
     tool = call.function
-    function = _function(tool)
+    function = undecorated(tool.entrypoint)  # behind the validation around it
     box = bound_to(function)
     return Request(
         name=tool.name,
@@ -30,14 +29,6 @@ def _read(call: Any, given: Given) -> Request:
         injected=(_INJECTED | frozenset(tool._framework_params or ())) - frozenset(call.arguments or ()),
         has_body=False,
     )
-
-
-def _function(tool: Any) -> Any:
-    """Return what a tool was made of, behind the validation around it: a function, or a toolkit's method."""
-    function = tool.entrypoint
-    while type(function) is FunctionType and "__wrapped__" in vars(function):
-        function = vars(function)["__wrapped__"]
-    return function
 
 
 def _expand(value: Any) -> tuple[Any, ...]:
