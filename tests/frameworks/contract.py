@@ -8,9 +8,12 @@ told and what the agent answered are the same byte for byte.
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
+import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -54,6 +57,36 @@ def need(*modules: str) -> None:
             root = module.partition(".")[0]
             assert root not in required, f"{module} is required here, but not installed"
             pytest.skip(f"{module} is not installed", allow_module_level=True)
+
+
+DUPLICATES = ["copy", "deepcopy", "pickle"] + ["cloudpickle"] * bool(importlib.util.find_spec("cloudpickle"))
+
+
+class Failed(NamedTuple):
+    """How making a duplicate failed."""
+
+    kind: type[BaseException]
+    text: str
+
+
+def duplicated(way: str, value: Any) -> Any:
+    """Return a duplicate made in one of the `DUPLICATES` ways, or how that `Failed`."""
+    if way in ("copy", "deepcopy"):
+        return attempt(getattr(copy, way), value)
+    by = importlib.import_module(way)
+    blob = attempt(by.dumps, value)
+    if isinstance(blob, Failed):
+        return blob
+    assert b"toolog" not in blob
+    return attempt(by.loads, blob)
+
+
+def attempt(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return what a function makes of a value, or how it `Failed`."""
+    try:
+        return function(value)
+    except Exception as error:
+        return Failed(type(error), re.sub("0x[0-9a-f]+", "0x", str(error)))
 
 
 class Contract:
@@ -116,10 +149,18 @@ class Contract:
         """
         return None
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        """Return the framework's agent with these tools and the scripted model in it. None where it has no
+        object that holds both.
+        """
+        return None
+
+    def talk(self, agent: Any) -> str:
+        """Run an agent that `make_agent` made, or a copy of one, and return its answer."""
+        raise NotImplementedError
+
     def copy_tool(self, tool: Any) -> Any:
         """Return a copy of a tool as the framework makes it."""
-        import copy
-
         return copy.copy(tool)
 
     # -- means
@@ -208,7 +249,8 @@ class Contract:
         if not self.streams:
             pytest.skip("the framework does not stream a run")
         turns = [
-            [Ask("add", {"a": 1}, "s1"), Ask("slow_add", {"a": 2}, "s2")], [Ask("fail", {"city": "Ys"}, "s3")],
+            [Ask("add", {"a": 1}, "s1"), Ask("slow_add", {"a": 2}, "s2")],
+            [Ask("fail", {"city": "Ys"}, "s3")],
         ]  # fmt: skip
         functions = [tools.add, tools.slow_add, tools.fail]
         plain = self.run_streamed([self.make_tool(function) for function in functions], turns)
@@ -314,6 +356,46 @@ class Contract:
         with self.watched() as records:
             self.run_agent([self.copy_tool(made)], [[Ask("add", {"a": 1})]])
         assert [record["tool_name"] for record in calls(records)] == ["add"]
+
+    @pytest.mark.parametrize("way", DUPLICATES)
+    def test_a_duplicate_is_what_it_would_be_without_toolog(self, way: str) -> None:
+        """A tool that is copied or pickled comes out of it, or fails, as it does without; what comes out is
+        recorded while the framework is instrumented, and is the plain thing after it."""
+        asked: list[Turn] = [[Ask("add", {"a": 1})]]
+        plain = duplicated(way, self.make_tool(tools.add))
+        made = self.make_tool(tools.add)
+        with self.watched() as records:
+            twins = [duplicated(way, made), duplicated(way, self.make_tool(tools.add))]
+            if isinstance(plain, Failed):
+                assert twins == [plain, plain]
+                return
+            told = [self.run_agent([twin], asked) for twin in twins]
+        assert [record["tool_name"] for record in calls(records)] == ["add", "add"]
+        with capture("INFO") as records:
+            assert [self.run_agent([twin], asked) for twin in twins] == told
+            assert self.run_agent([plain], asked) == told[0]
+        assert calls(records) == []
+
+    @pytest.mark.parametrize("way", DUPLICATES)
+    def test_an_agents_duplicate_is_what_it_would_be_without_toolog(self, way: str) -> None:
+        """The same for an agent with its tools and its model."""
+        asked: list[Turn] = [[Ask("add", {"a": 1})]]
+
+        def make() -> Any:
+            return self.make_agent([self.make_tool(tools.add)], asked)
+
+        if make() is None:
+            pytest.skip("the framework has no agent that holds its tools and its model")
+        plain, made = duplicated(way, make()), make()
+        said = attempt(self.talk, plain)
+        with self.watched() as records:
+            twins = [duplicated(way, made), duplicated(way, make())]
+            if isinstance(plain, Failed):
+                assert twins == [plain, plain]
+                return
+            assert [attempt(self.talk, twin) for twin in twins] == [said, said]
+        if not isinstance(said, Failed):
+            assert [record["tool_name"] for record in calls(records)] == ["add", "add"]
 
     def test_a_function_that_is_instrumented_itself_is_not_recorded_twice(self) -> None:
         """The framework's wrapper records, the function's own yields; called directly, that one records."""

@@ -70,6 +70,12 @@ class TestAg2(Contract):
 
         return [asyncio.run(stream()), *sorted(kinds), *told]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self._agent(made, turns)[0]
+
+    def talk(self, agent: Any) -> str:
+        return str(asyncio.run(agent.ask("go")).body)
+
     def make_configured(self, limit: int) -> Any:
         return Toolkit(tools.Toolbox(limit).limited, name="box")
 

@@ -104,6 +104,12 @@ class TestAgno(Contract):
         events = [event.event for event in agent.run("go", stream=True, stream_events=True)]
         return [*events, *model.told]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return Agent(model=_Model(turns), tools=list(made), telemetry=False)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.run("go").content)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         tool.process_entrypoint()
         return FunctionCall(function=tool, arguments=arguments).execute().result

@@ -130,6 +130,12 @@ class TestAutogen(Contract):
 
         return asyncio.run(stream())
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return AssistantAgent("helper", _Model(turns), tools=list(made), max_tool_iterations=9)
+
+    def talk(self, agent: Any) -> str:
+        return str(asyncio.run(agent.run(task="go")).messages[-1].content)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return asyncio.run(tool.run_json(arguments, CancellationToken()))
 

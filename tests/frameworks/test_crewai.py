@@ -118,6 +118,12 @@ class TestCrewAI(Contract):
     def agent(self, model: Any, made: Sequence[Any], **options: Any) -> Any:
         return Agent(role="helper", goal="help", backstory="none", llm=model, tools=list(made), **options)
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self.agent(_Model(turns, self.native), made)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.kickoff("go").raw)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.run(**arguments)
 

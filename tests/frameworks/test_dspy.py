@@ -112,6 +112,17 @@ class TestDspy(Contract):
 
         return asyncio.run(stream())
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self._agent(made)
+
+    def talk(self, agent: Any) -> str:
+        return self._ask(agent)
+
+    def _ask(self, agent: Any) -> str:
+        model = _Model(list(self._script([[Ask("add", {"a": 1})]])))
+        with dspy.context(lm=model, adapter=dspy.ChatAdapter(), allow_tool_async_sync_conversion=True):
+            return str(agent(question="go").answer)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
 

@@ -128,6 +128,12 @@ class TestGoogleAdk(Contract):
             said = [f"{type(error).__name__} {error}"]
         return [*model.told, *said]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return LlmAgent(name="helper", model=_Model(model="scripted", turns=list(turns)), tools=list(made))
+
+    def talk(self, agent: Any) -> str:
+        return asyncio.run(self.run(agent, agent.model.turns))[-1]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         """Call it in a loop of its own thread: the framework runs a sync tool in the agent's loop."""
         with ThreadPoolExecutor(1) as pool:

@@ -99,6 +99,12 @@ class TestHaystack(Contract):
         )
         return [*pieces, *model.told]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self._agent(_Model(turns), made)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.run(messages=[ChatMessage.from_user("go")])["last_message"].text)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.invoke(**arguments)
 

@@ -92,6 +92,12 @@ class TestLangchain(Contract):
         pieces = self._graph(made, turns).stream(self._start(), stream_mode=["updates", "values"])
         return [f"{mode} {list(piece)}" for mode, piece in pieces]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self._graph(made, turns)
+
+    def talk(self, agent: Any) -> str:
+        return str(self._transcript(agent.invoke(self._start()))[-1])
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.invoke(arguments)
 

@@ -120,6 +120,15 @@ class TestLlamaIndex(Contract):
 
         return asyncio.run(stream())
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return FunctionAgent(tools=list(made), llm=_Model(turns=list(turns), told=[]), streaming=False)
+
+    def talk(self, agent: Any) -> str:
+        return asyncio.run(self._ask(agent))
+
+    async def _ask(self, agent: Any) -> str:
+        return str(await agent.run(user_msg="go"))
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.call(**arguments).raw_output
 

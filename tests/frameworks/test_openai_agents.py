@@ -112,6 +112,12 @@ class TestOpenaiAgents(Contract):
 
         return asyncio.run(stream())
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return Agent(name="a", model=Scripted(turns), tools=list(made))
+
+    def talk(self, agent: Any) -> str:
+        return str(asyncio.run(Runner.run(agent, "go")).final_output)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         context = ToolContext(None, tool_name=tool.name, tool_call_id="inner", tool_arguments="")
         return asyncio.run(tool.on_invoke_tool(context, json.dumps(arguments)))

@@ -108,6 +108,12 @@ class TestPydanticAi(Contract):
 
         return asyncio.run(stream())
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return Agent(_Script(turns).model, tools=list(made))
+
+    def talk(self, agent: Any) -> str:
+        return str(asyncio.run(agent.run("go")).output)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.function(**arguments)
 

@@ -104,6 +104,12 @@ class TestSmolagents(Contract):
         agent = ToolCallingAgent(tools=list(made), model=model, verbosity_level=LogLevel.OFF, max_steps=9)
         return [*[type(step).__name__ for step in agent.run("go", stream=True)], *model.told]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return ToolCallingAgent(tools=list(made), model=_Model(turns), verbosity_level=LogLevel.OFF)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.run("go"))
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
 

@@ -84,6 +84,7 @@ ADAPTER = Adapter(
     tools=("ag2.tools.final.function_tool:FunctionTool",),
     expand=_expand,
     recorded="Each call of a function tool by an agent, with the model's call id, the arguments as "
-    "the function gets them, its raw result and its own exception. Arguments that do not fit, and unknown tools, as rejected.",
+    "the function gets them, its raw result and its own exception. Arguments that do not fit, and unknown "
+    "tools, as rejected.",
     not_recorded="Models, agents' messages, client and built-in tools, MCP toolkits.",
 )
