@@ -117,6 +117,10 @@ Send = Callable[[Arguments, Positional, Keywords, Mapping[str, str]], tuple[Posi
 positional and the keyword arguments and the context; gives the arguments anew (the caller's own objects are
 left as they are)."""
 
+Stream = Callable[[Any, Any, Callable[[Any], Any]], bool]
+"""Takes the object that the entry's method acts on, the result, and what makes of a stream (a generator, say)
+one that is recorded, and of anything else that itself."""
+
 Note = Callable[[Any, Any, Given, Any], None]
 """Told after a note's function returned: the call in flight (`calls.FrameworkCall`), the object, the
 arguments, the result."""
@@ -138,6 +142,8 @@ class Entry:
     meaning: what an exception means as event and status, where its type does not tell.
     output: gives the tool's own result out of what this layer returns (default: that itself); of a request
         inside another, says that what it returns holds the tool's own.
+    stream: for a body whose result holds the tool's own: where that is a stream, puts what follows it in its
+        place, and tells whether it did.
     own: gives what the tool itself raised, behind an exception that this layer raises (default: that).
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
     delegates: for a request that the framework makes of another one, under another name (a mounted server).
@@ -155,6 +161,7 @@ class Entry:
     judge: Judge | None = None
     meaning: Callable[[BaseException], tuple[str, str] | None] | None = None
     output: Callable[[Any], Any] | None = None
+    stream: Stream | None = None
     send: Send | None = None
     note: Note | None = None
     after: After | None = None
