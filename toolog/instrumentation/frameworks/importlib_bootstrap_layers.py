@@ -19,6 +19,7 @@ from toolog.instrumentation.endings import fail, prepare, step_out, succeed, wan
 from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call, enclosing, in_flight
 from toolog.instrumentation.frameworks.plans import instance_of, plan_of, raw_arguments
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
+from toolog.instrumentation.frameworks.verdicts import is_cancelled
 from toolog.instrumentation.importlib_bootstrap import LAZY, Wrapper
 from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy
 from toolog.instrumentation.streams import follow
@@ -266,7 +267,9 @@ class InsideProxy(CoroutineProxy):
     @staticmethod
     def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
         """Tell the call what the layer raised."""
-        if isinstance(error, Exception):
+        if isinstance(error, Exception) or (
+            call.claimed and is_cancelled(error)
+        ):  # may be swallowed further out
             call.note_error(entry.behind(error))
             if entry.meaning is not None and call.verdict is None:
                 call.verdict = entry.meaning(error)
