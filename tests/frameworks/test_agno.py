@@ -82,6 +82,7 @@ class Shelf(Toolkit):
 
 class TestAgno(Contract):
     framework = "agno"
+    shows_conversion = False
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Function.from_callable(function, **options)

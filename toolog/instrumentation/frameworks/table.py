@@ -12,6 +12,8 @@ and how to read the facts there as a `Request`:
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
               the function with our wrapper around it. The class need not have it.
+    checked   such a field whose function checks the arguments and runs the tool's own in one step: it tells
+              what that one gets. Never opens a record, and is no body.
     made      where the framework makes, inside a call, the function that it is going to run: what it gives
               is run as a body.
     refuse    where the framework will find that the model asked for a tool that it has not, and makes no
@@ -151,6 +153,7 @@ class Entry:
     note, after: for the roles of those names. ``raised``: the exception that came out is told to ``after``,
         too, in place of a result.
     refuse: for the role ``refuse``: gives the calls that will be refused.
+    check: for the role ``checked``: makes the same of another function as the field holds of the tool's own.
     makes: for the role ``made``: whether what is made of these arguments runs a tool's own code (default:
         yes).
     """
@@ -170,6 +173,7 @@ class Entry:
     own: Callable[[BaseException], BaseException] | None = None
     opens: bool = True
     delegates: bool = False
+    check: Callable[[Any], Any] | None = None
     makes: Callable[[Given], bool] | None = None
 
     @property
