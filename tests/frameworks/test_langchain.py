@@ -31,7 +31,6 @@ from langgraph.graph import END, START, MessagesState, StateGraph  # noqa: E402
 from langgraph.prebuilt import InjectedState, ToolNode, tools_condition  # noqa: E402
 from langgraph.types import Command, interrupt  # noqa: E402
 
-
 needs_middleware = pytest.mark.skipif(
     "wrap_tool_call" not in inspect.signature(ToolNode.__init__).parameters,
     reason="this version has no middleware of tools",
