@@ -151,6 +151,10 @@ class Contract:
         """
         return None
 
+    def describe(self, tool: Any) -> Any:
+        """Return what the framework tells the model of a tool: its description and schema."""
+        raise NotImplementedError
+
     def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
         """Return the framework's agent with these tools and the scripted model in it. None where it has no
         object that holds both.
@@ -360,27 +364,28 @@ class Contract:
             self.run_agent([self.copy_tool(made)], [[Ask("add", {"a": 1})]])
         assert [record["tool_name"] for record in calls(records)] == ["add"]
 
-    @pytest.mark.parametrize("way", DUPLICATES)
-    def test_a_duplicate_is_what_it_would_be_without_toolog(self, way: str) -> None:
+    def test_a_duplicate_is_what_it_would_be_without_toolog(self) -> None:
         """A tool that is copied or pickled comes out of it, or fails, as it does without; what comes out is
         recorded while the framework is instrumented, and is the plain thing after it."""
         asked: list[Turn] = [[Ask("add", {"a": 1})]]
-        plain = duplicated(way, self.make_tool(tools.add))
+        plain = {way: duplicated(way, self.make_tool(tools.add)) for way in DUPLICATES}
         made = self.make_tool(tools.add)
         with self.watched() as records:
-            twins = [duplicated(way, made), duplicated(way, self.make_tool(tools.add))]
-            if isinstance(plain, Failed):
-                assert twins == [plain, plain]
-                return
-            told = [self.run_agent([twin], asked) for twin in twins]
-        assert [record["tool_name"] for record in calls(records)] == ["add", "add"]
+            twins = {
+                way: [duplicated(way, one) for one in (made, self.make_tool(tools.add))] for way in plain
+            }
+            for way, before in plain.items():
+                if isinstance(before, Failed):
+                    assert twins.pop(way) == [before, before]
+            told = {way: [self.run_agent([twin], asked) for twin in pair] for way, pair in twins.items()}
+        assert [record["tool_name"] for record in calls(records)] == ["add", "add"] * len(twins)
         with capture("INFO") as records:
-            assert [self.run_agent([twin], asked) for twin in twins] == told
-            assert self.run_agent([plain], asked) == told[0]
+            for way, (twin, other) in twins.items():
+                assert self.run_agent([twin], asked) == self.run_agent([plain[way]], asked)
+                assert self.run_agent([other], asked) == told[way][0] == told[way][1]
         assert calls(records) == []
 
-    @pytest.mark.parametrize("way", DUPLICATES)
-    def test_an_agents_duplicate_is_what_it_would_be_without_toolog(self, way: str) -> None:
+    def test_an_agents_duplicate_is_what_it_would_be_without_toolog(self) -> None:
         """The same for an agent with its tools and its model."""
         asked: list[Turn] = [[Ask("add", {"a": 1})]]
 
@@ -389,16 +394,21 @@ class Contract:
 
         if make() is None:
             pytest.skip("the framework has no agent that holds its tools and its model")
-        plain, made = duplicated(way, make()), make()
-        said = attempt(self.talk, plain)
+        plain, made = (
+            {way: duplicated(way, make()) for way in DUPLICATES},
+            {way: make() for way in DUPLICATES},
+        )
+        said = {way: attempt(self.talk, twin) for way, twin in plain.items() if not isinstance(twin, Failed)}
         with self.watched() as records:
-            twins = [duplicated(way, made), duplicated(way, make())]
-            if isinstance(plain, Failed):
-                assert twins == [plain, plain]
-                return
-            assert [attempt(self.talk, twin) for twin in twins] == [said, said]
-        if not isinstance(said, Failed):
-            assert [record["tool_name"] for record in calls(records)] == ["add", "add"]
+            for way, before in plain.items():
+                twins = [duplicated(way, made[way]), duplicated(way, make())]
+                if isinstance(before, Failed):
+                    assert twins == [before, before]
+                else:
+                    assert [attempt(self.talk, twin) for twin in twins] == [said[way], said[way]]
+        went_well = sum(not isinstance(one, Failed) for one in said.values())
+        assert went_well
+        assert [record["tool_name"] for record in calls(records)][: 2 * went_well] == ["add"] * 2 * went_well
 
     def test_a_function_that_is_instrumented_itself_is_not_recorded_twice(self) -> None:
         """The framework's wrapper records, the function's own yields; called directly, that one records."""
@@ -406,6 +416,18 @@ class Contract:
             self.run_agent([self.make_tool(tools.add)], [[Ask("add", {"a": 1})]])
             tools.add(3)
         assert [record["input"]["a"] for record in calls(records)] == [1, 3]
+
+    def test_the_model_is_offered_the_same(self) -> None:
+        """Of a function that is instrumented itself a framework reads the same description and schema."""
+
+        def offered() -> list[str]:
+            functions = [tools.add] * self.sync_tools + [tools.add_later] * self.async_tools
+            return [repr(self.describe(self.make_tool(function))) for function in functions]
+
+        plain = offered()
+        assert all("two numbers" in one or "integer" in one for one in plain)
+        with self.watched(self.framework, tools):
+            assert offered() == plain
 
     def test_only_the_tool_that_was_pointed_at_is_recorded(self) -> None:
         """``instrument(tool)`` leaves the framework's other tools alone."""

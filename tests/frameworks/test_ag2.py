@@ -76,6 +76,9 @@ class TestAg2(Contract):
     def talk(self, agent: Any) -> str:
         return str(asyncio.run(agent.ask("go")).body)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.schema
+
     def make_configured(self, limit: int) -> Any:
         return Toolkit(tools.Toolbox(limit).limited, name="box")
 

@@ -115,6 +115,10 @@ class TestAgno(Contract):
         tool.process_entrypoint()
         return FunctionCall(function=tool, arguments=arguments).execute().result
 
+    def describe(self, tool: Any) -> Any:
+        tool.process_entrypoint()
+        return tool.to_dict()
+
     def make_configured(self, limit: int) -> Any:
         return Shelf(limit)
 

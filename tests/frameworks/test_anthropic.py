@@ -131,6 +131,9 @@ class TestAnthropic(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.call(arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.to_dict()
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 

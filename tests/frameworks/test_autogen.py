@@ -140,6 +140,9 @@ class TestAutogen(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return asyncio.run(tool.run_json(arguments, CancellationToken()))
 
+    def describe(self, tool: Any) -> Any:
+        return tool.schema
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 

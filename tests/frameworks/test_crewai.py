@@ -127,6 +127,9 @@ class TestCrewAI(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.run(**arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.args_schema.model_json_schema()
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit=limit)
 

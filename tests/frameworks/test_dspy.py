@@ -126,6 +126,9 @@ class TestDspy(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.desc, tool.args
+
     def make_configured(self, limit: int) -> Any:
         return dspy.Tool(Limited(limit).limited)
 

@@ -62,6 +62,9 @@ class TestFastmcp(Contract):
         thread.join()
         return found[0].structured_content["result"]
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.parameters
+
     def make_configured(self, limit: int) -> Any:
         return Tool.from_function(tools.Toolbox(limit).limited)
 

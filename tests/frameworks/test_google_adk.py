@@ -139,6 +139,9 @@ class TestGoogleAdk(Contract):
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(lambda: asyncio.run(_in_code(tool, arguments))).result()
 
+    def describe(self, tool: Any) -> Any:
+        return tool._get_declaration()
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 

@@ -108,6 +108,9 @@ class TestHaystack(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.invoke(**arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.description, tool.parameters
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 

@@ -107,6 +107,9 @@ class TestLangchain(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.invoke(arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.tool_call_schema.model_json_schema()
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit=limit)
 

@@ -132,6 +132,9 @@ class TestLlamaIndex(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.call(**arguments).raw_output
 
+    def describe(self, tool: Any) -> Any:
+        return tool.metadata.description, tool.metadata.get_parameters_dict()
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 

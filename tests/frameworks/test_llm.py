@@ -96,6 +96,9 @@ class TestLlm(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.implementation(**arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.input_schema
+
     def make_configured(self, limit: int) -> Any:
         return Store(limit)
 

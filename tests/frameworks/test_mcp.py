@@ -88,6 +88,9 @@ class TestMcp(Contract):
         thread.join()
         return found[0]
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.parameters, tool.is_async
+
     def make_configured(self, limit: int) -> Any:
         return Tool.from_function(tools.Toolbox(limit).limited)
 

@@ -122,6 +122,9 @@ class TestOpenaiAgents(Contract):
         context = ToolContext(None, tool_name=tool.name, tool_call_id="inner", tool_arguments="")
         return asyncio.run(tool.on_invoke_tool(context, json.dumps(arguments)))
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.params_json_schema
+
     def make_configured(self, limit: int) -> Any:
         return make_limited(limit)
 

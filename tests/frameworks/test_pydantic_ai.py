@@ -117,6 +117,9 @@ class TestPydanticAi(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.function(**arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.tool_def
+
     def make_configured(self, limit: int) -> Any:
         return Tool(tools.Toolbox(limit).limited)
 

@@ -134,6 +134,9 @@ class TestSemanticKernel(Contract):
             return ended.value.value
         raise AssertionError("the function was to end at once")
 
+    def describe(self, tool: Any) -> Any:
+        return tool.metadata
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 

@@ -113,6 +113,9 @@ class TestSmolagents(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.inputs, tool.output_type
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 
