@@ -296,7 +296,7 @@ class TestSessions(_OpenAI):
         return json.loads(tool(arguments))
 
     def describe(self, tool: Any) -> Any:
-        return tool.name, tool.description, tool._model.model_json_schema()
+        return tool.name, tool._model.model_json_schema()
 
     def make_configured(self, limit: int) -> Any:
         class Amount(BaseModel):
