@@ -8,9 +8,12 @@ told and what the agent answered are the same byte for byte.
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
+import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -56,6 +59,36 @@ def need(*modules: str) -> None:
             pytest.skip(f"{module} is not installed", allow_module_level=True)
 
 
+DUPLICATES = ["copy", "deepcopy", "pickle"] + ["cloudpickle"] * bool(importlib.util.find_spec("cloudpickle"))
+
+
+class Failed(NamedTuple):
+    """How making a duplicate failed."""
+
+    kind: type[BaseException]
+    text: str
+
+
+def duplicated(way: str, value: Any) -> Any:
+    """Return a duplicate made in one of the `DUPLICATES` ways, or how that `Failed`."""
+    if way in ("copy", "deepcopy"):
+        return attempt(getattr(copy, way), value)
+    by = importlib.import_module(way)
+    blob = attempt(by.dumps, value)
+    if isinstance(blob, Failed):
+        return blob
+    assert b"toolog" not in blob
+    return attempt(by.loads, blob)
+
+
+def attempt(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return what a function makes of a value, or how it `Failed`."""
+    try:
+        return function(value)
+    except Exception as error:
+        return Failed(type(error), re.sub("0x[0-9a-f]+", "0x", str(error)))
+
+
 class Contract:
     """The tests of one framework. Attributes say what it is; methods what it does its own way."""
 
@@ -69,6 +102,8 @@ class Contract:
     refuses_unknown = True
     handles_errors = True
     """Whether the agent loop shows a tool's exception to the model as a text and goes on."""
+    shows_conversion = True
+    """Whether the framework lets one see the arguments after it converted them."""
     options: ClassVar[dict[str, Any]] = {}
     """What `instrument` is given besides, for tools that the agent loop itself brings along."""
     configured_name = "limited"
@@ -92,6 +127,13 @@ class Contract:
         """Run the agent loop in the running event loop."""
         raise NotImplementedError
 
+    streams = True
+    """Whether the framework can hand on a run piece by piece."""
+
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        """Run the agent loop and read what it gives piece by piece; the pieces stand in the transcript."""
+        raise NotImplementedError
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         """Call a tool as the framework's users do in code, synchronously."""
         raise NotImplementedError
@@ -109,10 +151,22 @@ class Contract:
         """
         return None
 
+    def describe(self, tool: Any) -> Any:
+        """Return what the framework tells the model of a tool: its description and schema."""
+        raise NotImplementedError
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        """Return the framework's agent with these tools and the scripted model in it. None where it has no
+        object that holds both.
+        """
+        return None
+
+    def talk(self, agent: Any) -> str:
+        """Run an agent that `make_agent` made, or a copy of one, and return its answer."""
+        raise NotImplementedError
+
     def copy_tool(self, tool: Any) -> Any:
         """Return a copy of a tool as the framework makes it."""
-        import copy
-
         return copy.copy(tool)
 
     # -- means
@@ -181,7 +235,11 @@ class Contract:
     def test_a_result_that_json_cannot_hold_is_recorded(self) -> None:
         """The value is described; the model is told what it was told before."""
         (record,) = self.both([tools.strange], [[Ask("strange", {"n": 1})]])
-        if record["status"] == "success" and self.gives_raw_output:
+        assert record["input"] == {"n": 1}
+        if record["status"] != "success":  # the framework refuses such a result
+            assert record["event"] == "tool_call_failed"
+            assert record["error"]["message"]
+        elif self.gives_raw_output:
             assert "Unjsonable" in str(record["output"])
 
     def test_parallel_calls_of_one_turn_are_one_record_each(self) -> None:
@@ -195,6 +253,26 @@ class Contract:
             assert record["output"] == a + 2 or not self.gives_raw_output
             if self.keeps_call_id:
                 assert record["tool_call_id"] == f"call-{a}"
+
+    def test_a_streamed_run_is_recorded_the_same(self) -> None:
+        """Each call once, with its session, also in threads and tasks that the stream runs in."""
+        if not self.streams:
+            pytest.skip("the framework does not stream a run")
+        turns = [
+            [Ask("add", {"a": 1}, "s1"), Ask("slow_add", {"a": 2}, "s2")],
+            [Ask("fail", {"city": "Ys"}, "s3")],
+        ]  # fmt: skip
+        functions = [tools.add, tools.slow_add, tools.fail]
+        plain = self.run_streamed([self.make_tool(function) for function in functions], turns)
+        with self.watched() as records, toolog.session("s-2"):
+            assert self.run_streamed([self.make_tool(function) for function in functions], turns) == plain
+        found = {record["tool_name"].rpartition("-")[2]: record for record in calls(records)}
+        assert len(found) == len(calls(records)) == 3
+        assert [found[name]["input"].get("a") for name in ("add", "slow_add")] == [1, 2]
+        assert [record["session_id"] for record in calls(records)] == ["s-2"] * 3
+        assert found["fail"]["error"]["message"] == "no city Ys"
+        if self.keeps_call_id:
+            assert {record["tool_call_id"] for record in calls(records)} == {"s1", "s2", "s3"}
 
     def test_the_turns_of_one_session_are_told_together(self) -> None:
         """What is bound around the agent's run stands in each record, across its threads and tasks."""
@@ -215,6 +293,44 @@ class Contract:
         assert child["trace_id"] == parent["trace_id"]
         assert child["depth"] == 1
         assert self.inner_call_id in (None, child.get("tool_call_id"))
+
+    def test_an_async_tool_that_calls_another_tool_is_its_parent(self) -> None:
+        """Also where it hands the call to a thread of its own."""
+        if not self.async_tools:
+            pytest.skip("the framework has no async tools")
+        inner = self.make_tool(tools.add)
+        tools.inner_call[:] = [lambda a: self.call_inside(inner, a)]
+        records = self.both([tools.outer_later], [[Ask("outer_later", {"a": 5})]])
+        child, parent = only(records, tool_name="add"), only(records, tool_name="outer_later")
+        assert len(records) == 2
+        assert (child["parent_id"], child["trace_id"]) == (parent["span_id"], parent["trace_id"])
+
+    def test_the_inner_calls_of_parallel_tools_are_told_apart(self) -> None:
+        """Each has the call as parent that made it, whatever ran at the same time."""
+        inner = self.make_tool(tools.slow_add)
+        tools.inner_call[:] = [lambda a: self.call_inside(inner, a)]
+        records = self.both([tools.outer], [[Ask("outer", {"a": n}, f"call-{n}") for n in range(3)]])
+        assert len(records) == 6
+        parents = {one["span_id"]: one["input"]["a"] for one in find(records, tool_name="outer")}
+        inner_calls = find(records, tool_name="slow_add")
+        assert [parents[one["parent_id"]] for one in inner_calls] == [
+            one["input"]["a"] for one in inner_calls
+        ]
+        assert sorted(parents.values()) == [0, 1, 2]
+
+    @pytest.mark.parametrize("function", [tools.typed, tools.typed_later], ids=["sync", "async"])
+    def test_arguments_are_recorded_as_the_function_gets_them(self, function: Any) -> None:
+        """Converted where the framework converts them, as the model gave them where it does not."""
+        if not (self.async_tools if function is tools.typed_later else self.sync_tools):
+            pytest.skip("the framework has no such tools")
+        tools.received.clear()
+        (record,) = self.both([function], [[Ask(function.__name__, {"n": "5"})]])
+        if record["status"] == "validation_error":
+            assert tools.received == []
+        else:
+            plain, seen = tools.received
+            assert seen == plain
+            assert record["input"] == (seen if self.shows_conversion else {**seen, "n": "5"})
 
     # -- what the model gets wrong
 
@@ -252,12 +368,70 @@ class Contract:
             self.run_agent([self.copy_tool(made)], [[Ask("add", {"a": 1})]])
         assert [record["tool_name"] for record in calls(records)] == ["add"]
 
+    def test_a_duplicate_is_what_it_would_be_without_toolog(self) -> None:
+        """A tool that is copied or pickled comes out of it, or fails, as it does without; what comes out is
+        recorded while the framework is instrumented, and is the plain thing after it."""
+        asked: list[Turn] = [[Ask("add", {"a": 1})]]
+        plain = {way: duplicated(way, self.make_tool(tools.add)) for way in DUPLICATES}
+        made = self.make_tool(tools.add)
+        with self.watched() as records:
+            twins = {
+                way: [duplicated(way, one) for one in (made, self.make_tool(tools.add))] for way in plain
+            }
+            for way, before in plain.items():
+                if isinstance(before, Failed):
+                    assert twins.pop(way) == [before, before]
+            told = {way: [self.run_agent([twin], asked) for twin in pair] for way, pair in twins.items()}
+        assert [record["tool_name"] for record in calls(records)] == ["add", "add"] * len(twins)
+        with capture("INFO") as records:
+            for way, (twin, other) in twins.items():
+                assert self.run_agent([twin], asked) == self.run_agent([plain[way]], asked)
+                assert self.run_agent([other], asked) == told[way][0] == told[way][1]
+        assert calls(records) == []
+
+    def test_an_agents_duplicate_is_what_it_would_be_without_toolog(self) -> None:
+        """The same for an agent with its tools and its model."""
+        asked: list[Turn] = [[Ask("add", {"a": 1})]]
+
+        def make() -> Any:
+            return self.make_agent([self.make_tool(tools.add)], asked)
+
+        if make() is None:
+            pytest.skip("the framework has no agent that holds its tools and its model")
+        plain, made = (
+            {way: duplicated(way, make()) for way in DUPLICATES},
+            {way: make() for way in DUPLICATES},
+        )
+        said = {way: attempt(self.talk, twin) for way, twin in plain.items() if not isinstance(twin, Failed)}
+        with self.watched() as records:
+            for way, before in plain.items():
+                twins = [duplicated(way, made[way]), duplicated(way, make())]
+                if isinstance(before, Failed):
+                    assert twins == [before, before]
+                else:
+                    assert [attempt(self.talk, twin) for twin in twins] == [said[way], said[way]]
+        went_well = sum(not isinstance(one, Failed) for one in said.values())
+        assert went_well
+        assert [record["tool_name"] for record in calls(records)][: 2 * went_well] == ["add"] * 2 * went_well
+
     def test_a_function_that_is_instrumented_itself_is_not_recorded_twice(self) -> None:
         """The framework's wrapper records, the function's own yields; called directly, that one records."""
         with self.watched(self.framework, tools) as records:
             self.run_agent([self.make_tool(tools.add)], [[Ask("add", {"a": 1})]])
             tools.add(3)
         assert [record["input"]["a"] for record in calls(records)] == [1, 3]
+
+    def test_the_model_is_offered_the_same(self) -> None:
+        """Of a function that is instrumented itself a framework reads the same description and schema."""
+
+        def offered() -> list[str]:
+            functions = [tools.add] * self.sync_tools + [tools.add_later] * self.async_tools
+            return [repr(self.describe(self.make_tool(function))) for function in functions]
+
+        plain = offered()
+        assert all("two numbers" in one or "integer" in one for one in plain)
+        with self.watched(self.framework, tools):
+            assert offered() == plain
 
     def test_only_the_tool_that_was_pointed_at_is_recorded(self) -> None:
         """``instrument(tool)`` leaves the framework's other tools alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -82,6 +82,7 @@ class Shelf(Toolkit):
 
 class TestAgno(Contract):
     framework = "agno"
+    shows_conversion = False
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Function.from_callable(function, **options)
@@ -98,9 +99,25 @@ class TestAgno(Contract):
         answer = await Agent(model=model, tools=list(made), telemetry=False).arun("go")
         return [*model.told, str(answer.content)]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model = _Model(turns)
+        agent = Agent(model=model, tools=list(made), telemetry=False)
+        events = [event.event for event in agent.run("go", stream=True, stream_events=True)]
+        return [*events, *model.told]
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return Agent(model=_Model(turns), tools=list(made), telemetry=False)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.run("go").content)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         tool.process_entrypoint()
         return FunctionCall(function=tool, arguments=arguments).execute().result
+
+    def describe(self, tool: Any) -> Any:
+        tool.process_entrypoint()
+        return tool.to_dict()
 
     def make_configured(self, limit: int) -> Any:
         return Shelf(limit)
@@ -140,6 +157,51 @@ class TestAgno(Contract):
             shelf.limited(2)
         seen = [(record["tool_name"], record.get("tool_call_id")) for record in calls(records)]
         assert seen == [("limited", "c1"), ("limited", None)]
+
+    @pytest.mark.parametrize("later", [False, True], ids=["sync run", "async run"])
+    @pytest.mark.parametrize("kind", ["sync", "async"])
+    @pytest.mark.parametrize("fails", [False, True])
+    def test_a_stream_of_a_tool_is_recorded_with_its_items(self, kind: str, fails: bool, later: bool) -> None:
+        """The agent reads what a tool gives piece by piece; what fails on the way is a failure, though the
+        call itself came back, and what the tool calls on the way is its child."""
+        if kind == "async" and not later:
+            pytest.skip("a sync run reads no async generator")
+        inner = self.make_tool(tools.add)
+
+        def spell(word: str) -> Iterator[str]:
+            """Spell a word."""
+            yield word[0]
+            yield str(self.call_directly(inner, {"a": 1}))
+            if fails:
+                raise tools.NoSuchCity(word)
+
+        async def spell_later(word: str) -> AsyncIterator[str]:
+            """Spell a word."""
+            for piece in spell(word):
+                yield piece
+
+        spell.__annotations__.update(word=str)
+        spell_later.__annotations__.update(word=str)
+        function: Any = spell if kind == "sync" else spell_later
+        asked: list[Turn] = [[Ask(function.__name__, {"word": "Ys"}, "c1")]]
+
+        def run() -> Transcript:
+            if later:
+                return asyncio.run(self.run_agent_async([self.make_tool(function)], asked))
+            return self.run_agent([self.make_tool(function)], asked)
+
+        plain = run()
+        with self.watched() as records:
+            assert run() == plain
+        child, parent = calls(records)
+        assert (parent["tool_name"], parent["tool_call_id"]) == (function.__name__, "c1")
+        assert (child["tool_name"], child["parent_id"]) == ("add", parent["span_id"])
+        assert parent["output"] == ["Y", "3"]
+        assert parent["input"] == {"word": "Ys"}
+        if fails:
+            assert (parent["status"], parent["error"]["message"]) == ("execution_error", "Ys")
+        else:
+            assert parent["status"] == "success"
 
     def test_a_failing_hook_does_not_make_a_failure_of_a_call(self) -> None:
         """What is logged on the way is not the tool's own exception."""

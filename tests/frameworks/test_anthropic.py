@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pytest
 
@@ -21,6 +21,7 @@ import anthropic  # noqa: E402
 from anthropic import beta_async_tool, beta_tool  # noqa: E402
 from anthropic.lib.tools import ToolError  # noqa: E402
 from anthropic.lib.tools._beta_functions import BetaBuiltinFunctionTool  # noqa: E402
+from pydantic import BeforeValidator  # noqa: E402
 
 
 class _Api(Answers):
@@ -130,6 +131,9 @@ class TestAnthropic(Contract):
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.call(arguments)
 
+    def describe(self, tool: Any) -> Any:
+        return tool.to_dict()
+
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
 
@@ -139,6 +143,27 @@ class TestAnthropic(Contract):
         assert (record["status"], record["input"]) == ("validation_error", {"wrong": 1})
         assert record["error"]["type"].endswith("ValidationError")
         assert record["tool_call_id"] == "t1"
+
+    def test_arguments_are_checked_once(self) -> None:
+        """The record has what came of them, also of a method's; a user's check runs as often as ever."""
+        checked = []
+
+        def double(value: str) -> int:
+            checked.append(value)
+            return 2 * int(value)
+
+        Doubled = Annotated[int, BeforeValidator(double)]
+
+        def pay(amount: Any) -> str:
+            """Pay."""
+            return str(amount)
+
+        pay.__annotations__.update(amount=Doubled)
+        (record,) = self.both([pay], [[Ask("pay", {"amount": "4"})]])
+        assert checked == ["4", "4"]  # once without and once with toolog
+        assert (record["input"], record["output"]) == ({"amount": 8}, "8")
+        (record,) = self.both([tools.Toolbox(3).limited], [[Ask("limited", {"n": "9"})]])
+        assert (record["input"], record["output"]) == ({"n": 9}, 3)
 
     @pytest.mark.parametrize("eager", [False, True])
     def test_a_streamed_run_is_recorded_the_same(self, eager: bool) -> None:

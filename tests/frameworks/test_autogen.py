@@ -22,6 +22,7 @@ from autogen_core.models import (  # noqa: E402
     RequestUsage,
 )
 from autogen_core.tools import (  # noqa: E402
+    BaseStreamTool,
     BaseTool,
     FunctionTool,
     StaticStreamWorkbench,
@@ -57,8 +58,12 @@ class _Model(ChatCompletionClient):
             cached=False,
         )
 
-    def create_stream(self, *_: Any, **options: Any) -> Any:
-        raise NotImplementedError
+    async def create_stream(self, messages: Sequence[Any], **options: Any) -> Any:
+        answer = await self.create(messages)
+        if isinstance(answer.content, str):
+            for piece in answer.content:
+                yield piece
+        yield answer
 
     async def close(self) -> None:
         """Hold nothing."""
@@ -117,8 +122,26 @@ class TestAutogen(Contract):
         result = await agent.run(task="go")
         return [*model.told, str(result.messages[-1].content)]  # type: ignore[union-attr]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        async def stream() -> Transcript:
+            model = _Model(turns)
+            agent = AssistantAgent("helper", model, tools=list(made), model_client_stream=True,
+                                   max_tool_iterations=9)  # fmt: skip
+            return [*[type(one).__name__ async for one in agent.run_stream(task="go")], *model.told]
+
+        return asyncio.run(stream())
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return AssistantAgent("helper", _Model(turns), tools=list(made), max_tool_iterations=9)
+
+    def talk(self, agent: Any) -> str:
+        return str(asyncio.run(agent.run(task="go")).messages[-1].content)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return asyncio.run(tool.run_json(arguments, CancellationToken()))
+
+    def describe(self, tool: Any) -> Any:
+        return tool.schema
 
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)
@@ -186,6 +209,36 @@ class TestAutogen(Contract):
             asyncio.run(run())
         (record,) = calls(records)
         assert (record["status"], record["error"]["message"]) == ("execution_error", "gone")
+
+    def test_a_tool_that_streams_is_one_record(self) -> None:
+        """Its items are the record's, and the workbench gives them as ever."""
+
+        class Count(BaseStreamTool[_Number, _Number, BaseModel]):
+            def __init__(self) -> None:
+                super().__init__(_Number, _Number, "count", "Count.")  # type: ignore[arg-type]
+
+            async def run(self, args: _Number, cancellation_token: CancellationToken) -> Any:
+                return args
+
+            async def run_stream(self, args: _Number, cancellation_token: CancellationToken) -> Any:
+                for n in range(args.n):
+                    yield _Number(n=n)
+                yield _Number(n=args.n)
+
+        def run() -> Transcript:
+            async def stream() -> Transcript:
+                bench = StaticStreamWorkbench([Count()])
+                return [repr(one) async for one in bench.call_tool_stream("count", {"n": 2}, call_id="c9")]
+
+            return asyncio.run(stream())
+
+        plain = run()
+        with self.watched() as records:
+            assert run() == plain
+        (record,) = calls(records)
+        assert (record["tool_name"], record["tool_call_id"], record["status"]) == ("count", "c9", "success")
+        assert record["input"] == {"n": 2}
+        assert [one["n"] for one in record["output"]] == [0, 1, 2]
 
     def test_a_static_workbench_refuses_what_it_has_not(self) -> None:
         """Called in code, past an agent: with a result or with a stream of results."""

@@ -109,11 +109,26 @@ class TestCrewAI(Contract):
         answer = (await self.agent(model, made).kickoff_async("go")).raw
         return [*model.__dict__["told"], answer]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model = _Model(turns, self.native)
+        task = Task(description="go", expected_output="a number", agent=self.agent(model, made))
+        output = Crew(agents=[task.agent], tasks=[task], stream=True).kickoff()
+        return [*[str(piece.content) for piece in output], output.result.raw, *model.__dict__["told"]]
+
     def agent(self, model: Any, made: Sequence[Any], **options: Any) -> Any:
         return Agent(role="helper", goal="help", backstory="none", llm=model, tools=list(made), **options)
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self.agent(_Model(turns, self.native), made)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.kickoff("go").raw)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.run(**arguments)
+
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.args_schema.model_json_schema()
 
     def make_configured(self, limit: int) -> Any:
         return Limited(limit=limit)

@@ -103,8 +103,31 @@ class TestDspy(Contract):
         with dspy.context(lm=model, adapter=dspy.ChatAdapter()):
             return [(await self._agent(made).acall(question="go")).answer, *model.told]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        async def stream() -> Transcript:
+            model = _Model(list(self._script(turns)))
+            with dspy.context(lm=model, adapter=dspy.ChatAdapter()):
+                pieces = dspy.streamify(self._agent(made))(question="go")
+                return [*[str(piece) async for piece in pieces], *model.told]
+
+        return asyncio.run(stream())
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self._agent(made)
+
+    def talk(self, agent: Any) -> str:
+        return self._ask(agent)
+
+    def _ask(self, agent: Any) -> str:
+        model = _Model(list(self._script([[Ask("add", {"a": 1})]])))
+        with dspy.context(lm=model, adapter=dspy.ChatAdapter(), allow_tool_async_sync_conversion=True):
+            return str(agent(question="go").answer)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
+
+    def describe(self, tool: Any) -> Any:
+        return tool.desc, tool.args
 
     def make_configured(self, limit: int) -> Any:
         return dspy.Tool(Limited(limit).limited)

@@ -27,6 +27,7 @@ FIRST = version("fastmcp").startswith("3.")
 class TestFastmcp(Contract):
     framework = "fastmcp"
     keeps_call_id = False
+    streams = False  # a call has one answer
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Tool.from_function(function, **options)
@@ -60,6 +61,9 @@ class TestFastmcp(Contract):
         thread.start()
         thread.join()
         return found[0].structured_content["result"]
+
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.parameters
 
     def make_configured(self, limit: int) -> Any:
         return Tool.from_function(tools.Toolbox(limit).limited)

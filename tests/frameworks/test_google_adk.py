@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from toolog.testing import only
 need("google.adk")
 
 from google.adk.agents import LlmAgent  # noqa: E402
+from google.adk.agents.run_config import RunConfig, StreamingMode  # noqa: E402
 from google.adk.models.base_llm import BaseLlm  # noqa: E402
 from google.adk.models.llm_request import LlmRequest  # noqa: E402
 from google.adk.models.llm_response import LlmResponse  # noqa: E402
@@ -41,6 +43,9 @@ class _Model(BaseLlm):
             if answer is not None:
                 self.told.append(f"{answer.id} {answer.name} {answer.response!r}")
         turn = self.turns.pop(0) if self.turns else None
+        if stream and turn is None:
+            part = types.Part(text="do")
+            yield LlmResponse(content=types.Content(role="model", parts=[part]), partial=True)
         parts = [types.Part(text="done")] if turn is None else [_ask(ask) for ask in turn]
         yield LlmResponse(content=types.Content(role="model", parts=parts))
 
@@ -104,7 +109,11 @@ class TestGoogleAdk(Contract):
         agent = LlmAgent(name="helper", model=_Model(model="scripted"), tools=list(made))
         return await self.run(agent, turns)
 
-    async def run(self, agent: Any, turns: Sequence[Turn]) -> Transcript:
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        agent = LlmAgent(name="helper", model=_Model(model="scripted"), tools=list(made))
+        return asyncio.run(self.run(agent, turns, run_config=RunConfig(streaming_mode=StreamingMode.SSE)))
+
+    async def run(self, agent: Any, turns: Sequence[Turn], **options: Any) -> Transcript:
         """Run one agent; what it told the user last stands in the end."""
         model = agent.model
         model.turns, model.told = list(turns), []
@@ -113,14 +122,25 @@ class TestGoogleAdk(Contract):
         said = []
         try:
             message = types.Content(role="user", parts=[types.Part(text="go")])
-            async for event in runner.run_async(user_id="u", session_id="s", new_message=message):
+            async for event in runner.run_async(user_id="u", session_id="s", new_message=message, **options):
                 said = [part.text for part in (event.content and event.content.parts) or () if part.text]
         except Exception as error:
             said = [f"{type(error).__name__} {error}"]
         return [*model.told, *said]
 
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return LlmAgent(name="helper", model=_Model(model="scripted", turns=list(turns)), tools=list(made))
+
+    def talk(self, agent: Any) -> str:
+        return asyncio.run(self.run(agent, agent.model.turns))[-1]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
-        return asyncio.run(_in_code(tool, arguments))
+        """Call it in a loop of its own thread: the framework runs a sync tool in the agent's loop."""
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: asyncio.run(_in_code(tool, arguments))).result()
+
+    def describe(self, tool: Any) -> Any:
+        return tool._get_declaration()
 
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)

@@ -13,7 +13,7 @@ need("haystack.components.agents.tool_calling")
 
 from haystack import component  # noqa: E402
 from haystack.components.agents import Agent  # noqa: E402
-from haystack.dataclasses import ChatMessage, ToolCall  # noqa: E402
+from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall  # noqa: E402
 from haystack.tools import Tool, create_tool_from_function  # noqa: E402
 
 
@@ -37,11 +37,19 @@ class _Model:
         return {"replies": [ChatMessage.from_assistant(tool_calls=asked)]}
 
     @component.output_types(replies=list[ChatMessage])
-    def run(self, messages: list[ChatMessage], tools: Any = None) -> dict[str, Any]:
-        return self._answer(messages)
+    def run(
+        self, messages: list[ChatMessage], tools: Any = None, streaming_callback: Any = None
+    ) -> dict[str, Any]:
+        answer = self._answer(messages)
+        if streaming_callback is not None:
+            for piece in (answer["replies"][0].text or "asks").split("n"):
+                streaming_callback(StreamingChunk(piece))
+        return answer
 
     @component.output_types(replies=list[ChatMessage])
-    async def run_async(self, messages: list[ChatMessage], tools: Any = None) -> dict[str, Any]:
+    async def run_async(
+        self, messages: list[ChatMessage], tools: Any = None, streaming_callback: Any = None
+    ) -> dict[str, Any]:
         return self._answer(messages)
 
 
@@ -83,8 +91,25 @@ class TestHaystack(Contract):
         answer = await self._agent(model, made).run_async(messages=[ChatMessage.from_user("go")])
         return [*model.told, str(answer["last_message"].text)]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model, pieces = _Model(turns), list[str]()
+        agent = self._agent(model, made)
+        agent.run(
+            messages=[ChatMessage.from_user("go")], streaming_callback=lambda one: pieces.append(one.content)
+        )
+        return [*pieces, *model.told]
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return self._agent(_Model(turns), made)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.run(messages=[ChatMessage.from_user("go")])["last_message"].text)
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.invoke(**arguments)
+
+    def describe(self, tool: Any) -> Any:
+        return tool.description, tool.parameters
 
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)

@@ -110,8 +110,30 @@ class TestLlamaIndex(Contract):
         answer = await agent.run(user_msg="go")
         return [*sorted(model.told), str(answer)]  # told as they come, so in any order
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        async def stream() -> Transcript:
+            model = _Model(turns=list(turns), told=[])
+            agent = FunctionAgent(tools=list(made), llm=model, streaming=True)
+            run = agent.run(user_msg="go")
+            kinds = [type(event).__name__ async for event in run.stream_events()]
+            return [*sorted(kinds), *sorted(model.told), str(await run)]
+
+        return asyncio.run(stream())
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return FunctionAgent(tools=list(made), llm=_Model(turns=list(turns), told=[]), streaming=False)
+
+    def talk(self, agent: Any) -> str:
+        return asyncio.run(self._ask(agent))
+
+    async def _ask(self, agent: Any) -> str:
+        return str(await agent.run(user_msg="go"))
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.call(**arguments).raw_output
+
+    def describe(self, tool: Any) -> Any:
+        return tool.metadata.description, tool.metadata.get_parameters_dict()
 
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)

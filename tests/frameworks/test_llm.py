@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
@@ -88,8 +89,15 @@ class TestLlm(Contract):
         answer = await _AsyncModel(script).chain("go", tools=list(made)).text()
         return [*script.told, answer]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        script = _Script(turns)
+        return [*list(_Model(script).chain("go", tools=list(made), stream=True)), *script.told]
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool.implementation(**arguments)
+
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.input_schema
 
     def make_configured(self, limit: int) -> Any:
         return Store(limit)
@@ -163,6 +171,32 @@ class TestLlm(Contract):
         seen = [(record["tool_name"], record.get("tool_call_id")) for record in calls(records)]
         expected = [("Store_limited", "c1"), ("Store_limited", None)]
         assert seen == expected + [("Store_limited", None)] * (by == "class")
+
+    def test_the_tools_of_a_plugin_are_recorded(self) -> None:
+        """A function and a toolbox that a plugin registered, found by their names; registered before and
+        after."""
+
+        class Plugin:
+            @llm.hookimpl
+            def register_tools(self, register: Any) -> None:
+                register(tools.add)
+                register(Store)
+
+        plugin = Plugin()
+        for first in (True, False):
+            with contextlib.ExitStack() as stack:
+                if first:
+                    records = stack.enter_context(self.watched())
+                llm.plugins.pm.register(plugin)
+                stack.callback(llm.plugins.pm.unregister, plugin)
+                found: Any = llm.get_tools()
+                if not first:
+                    records = stack.enter_context(self.watched())
+                asks = [Ask("add", {"a": 1}, "c1"), Ask("Store_limited", {"n": 9}, "c2")]
+                self.run_agent([found["add"], found["Store"](3)], [asks])
+            assert [(one["tool_name"], one["tool_call_id"], one["output"]) for one in calls(records)] == [
+                ("add", "c1", 3), ("Store_limited", "c2", 3),
+            ]  # fmt: skip
 
     def test_what_a_toolbox_offers_is_unchanged(self) -> None:
         """Names, descriptions and schemas for the model; the toolbox's own methods are no tools."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -58,6 +59,7 @@ def told(result: Any) -> str:
 class TestMcp(Contract):
     framework = "mcp"
     keeps_call_id = False
+    streams = False  # a call has one answer
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Tool.from_function(function, **options)
@@ -85,6 +87,9 @@ class TestMcp(Contract):
         thread.start()
         thread.join()
         return found[0]
+
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.parameters, tool.is_async
 
     def make_configured(self, limit: int) -> Any:
         return Tool.from_function(tools.Toolbox(limit).limited)
@@ -123,7 +128,7 @@ async def test_a_server_pointed_at_is_recorded_and_another_is_not() -> None:
 
 
 SERVER = '''
-import json, logging, sys
+import asyncio, json, logging, sys, time
 
 import toolog
 from toolog.record import ToolRecord
@@ -151,6 +156,18 @@ server = Server("far")
 def divide(a: int, b: int = 2) -> float:
     """Divide."""
     return a / b
+
+@server.tool()
+async def later(a: int) -> int:
+    """Give it back, later."""
+    await asyncio.sleep(a)
+    return a
+
+@server.tool()
+def slow(a: int) -> int:
+    """Give it back, after the others."""
+    time.sleep(0.05)
+    return a
 
 if sys.argv[2] == "stdio":
     server.run()
@@ -181,13 +198,19 @@ async def far_session(folder: Path, transport: str) -> AsyncIterator[Any]:
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
         parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
-        async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
-            await session.initialize()
-            yield session
+        with (folder / "stderr").open("w") as said:
+            async with (
+                stdio_client(parameters, errlog=said) as (read, write), ClientSession(read, write) as session,
+            ):  # fmt: skip
+                await session.initialize()
+                yield session
         return
-    with subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.PIPE, env=environment, text=True
-    ) as process:
+    with (
+        (folder / "stderr").open("w") as said,
+        subprocess.Popen(
+            [sys.executable, *command], stdout=subprocess.PIPE, stderr=said, env=environment, text=True
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             port = int(await asyncio.to_thread(process.stdout.readline))
@@ -228,6 +251,35 @@ async def test_both_sides_of_a_wire_are_one_trace(transport: str, tmp_path: Path
     assert far_good["output"] == 3.0
     assert near_bad["status"] == "execution_error"
     assert far_bad["error"]["type"] == "ZeroDivisionError"
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_parallel_calls_over_a_wire_are_told_apart(transport: str, tmp_path: Path) -> None:
+    """Each record of the server is the child of that call of the client's which asked for it; one that is
+    given up is told as cancelled, and the others go on; on stderr is nothing of ours."""
+    with TestMcp().watched() as records:
+        async with asyncio.timeout(100), far_session(tmp_path, transport) as session:
+            dropped = asyncio.ensure_future(session.call_tool("later", {"a": 60}))
+            await asyncio.gather(*[session.call_tool("slow", {"a": n}) for n in range(3)])
+            dropped.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await dropped
+            await asyncio.gather(*[session.call_tool("later", {"a": 0}) for _ in range(2)])
+    near = {record["span_id"]: record for record in calls(records)}
+    given_up = only(records, status="cancelled")
+    assert (given_up["event"], given_up["input"]) == ("tool_call_cancelled", {"a": 60})
+    lines = (tmp_path / "records").read_text().splitlines()
+    far = calls([json.loads(line) for line in lines])
+    assert len(near) == 6
+    assert {one["parent_id"] for one in far if one["status"] == "success"} == set(near) - {
+        given_up["span_id"]
+    }
+    assert {one["status"] for one in far if one["parent_id"] == given_up["span_id"]} <= {"cancelled"}
+    for record in (one for one in far if one["status"] == "success"):
+        parent = near[record["parent_id"]]
+        assert (record["tool_name"], record["input"]) == (parent["tool_name"], parent["input"])
+        assert record["output"] == record["input"]["a"]
+    assert not re.search(r"(?m)^toolog|toolog[/\\]instrumentation", (tmp_path / "stderr").read_text())
 
 
 async def test_the_callers_own_meta_is_sent_and_left_as_it_is() -> None:

@@ -216,6 +216,9 @@ class TestRunner(_OpenAI):
         self.run_agent([tool], [[Ask("add", arguments)]])
         return arguments["a"] + 2
 
+    def describe(self, tool: Any) -> Any:
+        return vars(tool).get("tool", vars(tool))
+
     def make_configured(self, limit: int) -> Any:
         return RegisteredFunction(_LIMITED, Limited(limit).limited)
 
@@ -264,6 +267,7 @@ class TestRunner(_OpenAI):
 
 
 class TestSessions(_OpenAI):
+    streams = False  # each of its runs is one
     refuses_unknown = False  # they are left to the caller
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
@@ -290,6 +294,9 @@ class TestSessions(_OpenAI):
 
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return json.loads(tool(arguments))
+
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool._model.model_json_schema()
 
     def make_configured(self, limit: int) -> Any:
         class Amount(BaseModel):

@@ -99,8 +99,22 @@ class TestSmolagents(Contract):
         answer = agent.run("go")
         return [*model.told, str(answer)]
 
+    def run_streamed(self, made: Sequence[Any], turns: Sequence[Turn]) -> Transcript:
+        model = _Model(turns)
+        agent = ToolCallingAgent(tools=list(made), model=model, verbosity_level=LogLevel.OFF, max_steps=9)
+        return [*[type(step).__name__ for step in agent.run("go", stream=True)], *model.told]
+
+    def make_agent(self, made: Sequence[Any], turns: Sequence[Turn]) -> Any:
+        return ToolCallingAgent(tools=list(made), model=_Model(turns), verbosity_level=LogLevel.OFF)
+
+    def talk(self, agent: Any) -> str:
+        return str(agent.run("go"))
+
     def call_directly(self, tool: Any, arguments: dict[str, Any]) -> Any:
         return tool(**arguments)
+
+    def describe(self, tool: Any) -> Any:
+        return tool.name, tool.description, tool.inputs, tool.output_type
 
     def make_configured(self, limit: int) -> Any:
         return Limited(limit)

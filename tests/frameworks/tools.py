@@ -10,6 +10,9 @@ from collections.abc import Iterator
 inner_call: list[object] = []
 """A function that calls the tool ``add`` by the framework's own means, or nothing; see `Contract`."""
 
+received: list[dict[str, object]] = []
+"""What the tool ``typed`` was called with."""
+
 waiting = threading.Event()
 """Set when a tool that waits was entered."""
 
@@ -57,6 +60,24 @@ def outer(a: int) -> int:
     """Call another tool."""
     call = inner_call[0]
     return int(call(a)) + 100  # type: ignore[operator]
+
+
+async def outer_later(a: int) -> int:
+    """Call another tool, later."""
+    call = inner_call[0]
+    await asyncio.sleep(0)
+    return int(await asyncio.to_thread(call, a)) + 100  # type: ignore[arg-type]
+
+
+def typed(n: int, factor: float = 1.5) -> str:
+    """Keep what comes."""
+    received.append({"n": n, "factor": factor})
+    return "kept"
+
+
+async def typed_later(n: int, factor: float = 1.5) -> str:
+    """Keep what comes, later."""
+    return typed(n, factor)
 
 
 async def wait(seconds: float) -> str:

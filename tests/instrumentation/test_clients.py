@@ -222,6 +222,26 @@ def test_redis(seen: Collector, servers: tuple[str, int]) -> None:
     assert found[1]["output"] == "blue"
 
 
+def test_redis_in_an_event_loop(seen: Collector, servers: tuple[str, int]) -> None:
+    """One record a command, which ends when its answer is there, also of commands at the same time."""
+
+    async def use() -> None:
+        client = redis.asyncio.Redis(port=servers[1], protocol=2)
+        assert await client.set("color", "blue") is True
+        assert await asyncio.gather(client.get("color"), client.get("color")) == [b"blue", b"blue"]
+        with pytest.raises(redis.ResponseError):
+            await client.incr("color")
+        await client.aclose()
+
+    with instrument(redis.asyncio, tools=["*.set", "*.get", "*.incr"]):
+        asyncio.run(use())
+    found = calls(seen)
+    assert [(one["tool_name"].rpartition(".")[2], one["status"]) for one in found] == [
+        ("set", "success"), ("get", "success"), ("get", "success"), ("incr", "execution_error"),
+    ]  # fmt: skip
+    assert [one["output"] for one in found[:3]] == [True, "blue", "blue"]
+
+
 def test_boto3_against_a_real_server(seen: Collector, seaweedfs: SeaweedFS, bucket: str) -> None:
     """One record an operation, also of one that the server refuses."""
     client = seaweedfs.client()

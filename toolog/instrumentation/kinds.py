@@ -112,7 +112,7 @@ def kind_of(raw: Any) -> Kind | None:
         if wrapper_in(inner) is not None or type(inner) is BoundToolWrapper or kind_of(inner) is None:
             return None
         return Kind("static", raw)
-    if _is_proxy(kind):
+    if is_proxy(kind):
         inner = kind_of(raw.__wrapped__)
         return inner if inner is None else Kind(inner.binding, raw)
     if callable(raw) and not issubclass(kind, type):  # callable() asks the type only
@@ -137,7 +137,7 @@ def is_compiled(value: Any) -> bool:
     return type(value).__name__ in _COMPILED
 
 
-def _is_proxy(kind: type) -> bool:
+def is_proxy(kind: type) -> bool:
     """Whether a type is one of wrapt's wrappers (a framework's decorator, say); ours count too."""
     wrapt = sys.modules.get("wrapt")
     return wrapt is not None and issubclass(kind, wrapt.FunctionWrapper | wrapt.BoundFunctionWrapper)
@@ -152,7 +152,7 @@ def unwrap(function: Any) -> Any:
             inner = functools.partial.func.__get__(function)
         elif type(function) is MethodType:
             inner = function.__func__
-        elif _is_proxy(type(function)):
+        elif is_proxy(type(function)):
             inner = function.__wrapped__
         else:
             inner = (object_vars(function) or {}).get("__wrapped__")
@@ -172,7 +172,7 @@ def layers(function: Any) -> Iterator[Any]:
             function = function.__func__
         elif issubclass(kind, functools.partial):
             function = functools.partial.func.__get__(function)
-        elif _is_proxy(kind):
+        elif is_proxy(kind):
             function = function.__wrapped__
         else:
             held = object_vars(function) or {}

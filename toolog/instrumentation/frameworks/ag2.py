@@ -1,28 +1,47 @@
 """AG2 (version 1 and later).
 
 A tool is called with the event that asks for it, and answers with an event: a result, or an error that it
-caught, with the traceback as a text for the model. So this one place is seen, and nothing inside it, which
-would stand in that text.
+caught. Inside, a model of the function (of the package that injects dependencies) converts the arguments; the
+function is a field of that model, which has others for the dependencies.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from toolog.instrumentation.frameworks.plans import unwrap_function
+from toolog.instrumentation.frameworks.calls import current_call
+from toolog.instrumentation.frameworks.plans import bound_to, undecorated, unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request
 
 
 def _read(tool: Any, given: Given) -> Request:
     event = given["event"]
+    function = undecorated(tool.model.call)  # behind the hop to a thread
+    box = bound_to(function)
     return Request(
         name=event.name,
         call_id=event.id,
         description=tool.schema.function.description,
         tool=tool,
-        function=tool.model.call,
+        owners=() if box is None else (box,),
+        function=function,
         arguments=event.arguments,
         injected=frozenset(tool.model.custom_fields),
+    )
+
+
+def _read_body(model: Any, given: Given) -> Request | None:
+    call = current_call()
+    if call is None or getattr(call.request.tool, "model", None) is not model:
+        return None  # of a dependency, or of somebody else's
+    mine = call.request
+    return Request(
+        name="",
+        tool=mine.tool,
+        function=mine.function,
+        arguments=given["kwargs"],
+        args=given["args"],
+        injected=mine.injected,
     )
 
 
@@ -45,13 +64,6 @@ def _judge(event: Any) -> BaseException | None:
     return error if isinstance(error, BaseException) else None
 
 
-def _output(event: Any) -> Any:
-    """Return the tool's result out of the parts that AG2 made of it."""
-    parts = getattr(getattr(event, "result", None), "parts", ())
-    values = [getattr(part, "content", getattr(part, "data", part)) for part in parts]
-    return values[0] if len(values) == 1 else values
-
-
 _EVENTS = "ag2.events.tool_events"
 
 ADAPTER = Adapter(
@@ -63,17 +75,16 @@ ADAPTER = Adapter(
     entries=(
         Entry(
             place="ag2.tools.final.function_tool:FunctionTool.__call__",
-            role="body",
             read=_read,
             judge=_judge,
-            output=_output,
         ),
+        Entry(place="fast_depends.core.model:CallModel.call", role="field", read=_read_body, opens=False),
         Entry(place=f"{_EVENTS}:ToolNotFoundEvent.from_call", read=_read_unknown),
     ),
     tools=("ag2.tools.final.function_tool:FunctionTool",),
     expand=_expand,
-    recorded="Each call of a function tool by an agent, with the model's call id and the tool's own "
-    "exception. Arguments that do not fit, and unknown tools, as rejected.",
-    not_recorded="Models, agents' messages, client and built-in tools, MCP toolkits. The input is the "
-    "model's, before it is converted; a result is what AG2 makes parts of.",
+    recorded="Each call of a function tool by an agent, with the model's call id, the arguments as "
+    "the function gets them, its raw result and its own exception. Arguments that do not fit, and unknown "
+    "tools, as rejected.",
+    not_recorded="Models, agents' messages, client and built-in tools, MCP toolkits.",
 )

@@ -6,11 +6,10 @@ provides, and turns an exception into a text after it logged it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from types import FunctionType
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from toolog.instrumentation.frameworks.plans import bound_to, unwrap_function
+from toolog.instrumentation.frameworks.plans import bound_to, undecorated, unwrap_function
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Given, Request, Toolbox
 
 _INJECTED = frozenset({"agent", "team", "run_context", "fc", "images", "videos", "audios", "files"})
@@ -18,7 +17,7 @@ _INJECTED = frozenset({"agent", "team", "run_context", "fc", "images", "videos",
 
 def _read(call: Any, given: Given) -> Request:
     tool = call.function
-    function = _function(tool)
+    function = undecorated(tool.entrypoint)  # behind the validation around it
     box = bound_to(function)
     return Request(
         name=tool.name,
@@ -30,14 +29,6 @@ def _read(call: Any, given: Given) -> Request:
         injected=(_INJECTED | frozenset(tool._framework_params or ())) - frozenset(call.arguments or ()),
         has_body=False,
     )
-
-
-def _function(tool: Any) -> Any:
-    """Return what a tool was made of, behind the validation around it: a function, or a toolkit's method."""
-    function = tool.entrypoint
-    while type(function) is FunctionType and "__wrapped__" in vars(function):
-        function = vars(function)["__wrapped__"]
-    return function
 
 
 def _expand(value: Any) -> tuple[Any, ...]:
@@ -59,6 +50,18 @@ def _judge(outcome: Any) -> str | None:
 
 def _output(outcome: Any) -> Any:
     return getattr(outcome, "result", outcome)
+
+
+def _follow(call: Any, outcome: Any, follow: Callable[[Any], Any]) -> bool:
+    """Follow the stream that a tool returned: an agent reads it from the outcome, or from its call."""
+    held = getattr(outcome, "result", None)
+    followed = follow(held)
+    if followed is held:
+        return False
+    outcome.result = followed
+    if call.result is held:
+        call.result = followed
+    return True
 
 
 def _refused(_: Any, given: Given, call: Any) -> Iterable[Request]:
@@ -83,11 +86,16 @@ ADAPTER = Adapter(
     minimum="3.0",
     tested="3.1.10",
     entries=(
-        Entry(
-            place=f"{_FUNCTION}:FunctionCall.execute", role="body", read=_read, judge=_judge, output=_output
-        ),
-        Entry(
-            place=f"{_FUNCTION}:FunctionCall.aexecute", role="body", read=_read, judge=_judge, output=_output
+        *(
+            Entry(
+                place=f"{_FUNCTION}:FunctionCall.{method}",
+                role="body",
+                read=_read,
+                judge=_judge,
+                output=_output,
+                stream=_follow,
+            )
+            for method in ("execute", "aexecute")
         ),
         Entry(place=f"{_FUNCTION}:log_exception", role="note", note=_note_error),
         Entry(place="agno.utils.functions:get_function_call", role="after", after=_refused),
@@ -101,7 +109,8 @@ ADAPTER = Adapter(
     ),
     recorded="Each tool call of an agent or a team: functions, `@tool`s and the methods of toolkits, "
     "with the model's call id; the tool's own exception in place of the text that the model "
-    "is told. Unknown functions, and arguments that do not fit, as rejected.",
+    "is told. A stream that a tool returns is a record with its items, when the agent has read it. Unknown "
+    "functions, and arguments that do not fit, as rejected.",
     not_recorded="Models, memory, knowledge and workflows. The input is the model's, before pydantic "
-    "converts it; a result that is a generator is described, not followed.",
+    "converts it.",
 )

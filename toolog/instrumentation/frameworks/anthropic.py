@@ -91,6 +91,13 @@ def _own(error: BaseException) -> BaseException:
     return error.__cause__ or error if told else error
 
 
+def _check(function: Any) -> Any:
+    """Return a function with the check of its arguments that the SDK puts around it."""
+    import pydantic
+
+    return pydantic.validate_call(function)
+
+
 def _refused(runner: Any, given: Given, answer: Any) -> Iterable[Request]:
     """Give the requests that were answered without a call: there is no tool of that name, or an earlier
     action of the turn has failed."""
@@ -169,6 +176,7 @@ ADAPTER = Adapter(
             Entry(place=f"{_FUNCTIONS}:{tool}.call", role="body", read=_read_call, own=_own)
             for tool in _TOOLS
         ),
+        Entry(place=f"{_FUNCTIONS}:BaseFunctionTool._func_with_validate", role="checked", check=_check),
         Entry(place=f"{_SESSION}._call_tool", read=_read_event, judge=_judge_event),
         *(
             Entry(place=f"{toolset}.tool_result", read=_read_result, own=_own_of_member, meaning=_meaning)
@@ -196,6 +204,5 @@ ADAPTER = Adapter(
     "id, and calls of a tool's `call` in code. Arguments that do not fit and unknown tools, as rejected; so "
     "is what a toolset's settings or a person refuse (`context_error`).",
     not_recorded="Requests to the API; tools that run on Anthropic's side; a member of a toolset that the "
-    "runner has not; a function that `messages.create` users call themselves (`instrument` that function). "
-    "The input is the model's, before pydantic converts it.",
+    "runner has not; a function that `messages.create` users call themselves (`instrument` that function).",
 )

@@ -10,14 +10,15 @@ from inspect import iscoroutinefunction, signature
 from time import perf_counter_ns
 from types import CoroutineType, FunctionType
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from toolog.arguments import Arguments
 from toolog.counters import contain
 from toolog.instrumentation.endings import fail, step_out, succeed
 from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call
 from toolog.instrumentation.frameworks.importlib_bootstrap_layers import Claims, make_layer, open_call, refuse
-from toolog.instrumentation.frameworks.table import Entry
+from toolog.instrumentation.frameworks.plans import unwrap_function
+from toolog.instrumentation.frameworks.table import Entry, Request
 from toolog.instrumentation.importlib_bootstrap import Wrapper
 
 ANYTHING = signature(lambda *args, **kwargs: None)
@@ -182,6 +183,54 @@ def _stand_in(function: FunctionType, layer: Wrapper) -> Callable[..., Any]:
         setattr(stand_in, name, getattr(function, name))
     stand_in.__signature__ = signature(function)
     return stand_in  # type: ignore[no-any-return]
+
+
+def make_checked(entry: Entry) -> Callable[[Any], Wrapper]:
+    """Return what gives the wrapper for a function that checks the arguments and runs the tool's own.
+
+    What checks is made once more, around a stand-in for the function: so it still checks once, by the same
+    rules, and the stand-in sees what came of it. Where that cannot be made, the arguments stay the model's.
+    """
+    known: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # None: it cannot be made
+
+    def remade(checked: Any) -> Any:
+        if checked not in known:
+            known[checked] = None
+            try:
+                known[checked] = entry.check(_stand_in(checked.raw_function, _tell)) if entry.check else None
+            except Exception:  # types that were known only where the tool was made: `input` is the model's
+                pass
+        made = known[checked]
+        return checked if made is None else made
+
+    def toolog_checked(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
+        call = current_call()
+        try:
+            return (remade(wrapped) if call is not None and call.claimed else wrapped)(*args, **kwargs)
+        except BaseException as error:
+            step_out(error)
+            raise
+
+    return lambda owner: toolog_checked
+
+
+def _tell(function: Any, _: Any, args: Any, kwargs: Any) -> Any:
+    """Tell the call in flight what its tool's function gets, and run that."""
+    try:
+        call = current_call()
+        if call is not None and call.function is unwrap_function(function):
+            mine = call.request
+            if not mine.whole:
+                named = Request(name="", function=function, arguments=kwargs, args=args)
+                named.injected = mine.injected
+                call.take_input(named)
+    except Exception as trouble:
+        contain("adapter", trouble)
+    try:
+        return function(*args, **kwargs)
+    except BaseException as error:
+        step_out(error)
+        raise
 
 
 def make_field(claims: Claims, entry: Entry, place: int, attribute: str) -> Callable[[Any], Wrapper]:

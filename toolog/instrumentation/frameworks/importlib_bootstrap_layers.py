@@ -19,6 +19,7 @@ from toolog.instrumentation.endings import fail, prepare, step_out, succeed, wan
 from toolog.instrumentation.frameworks.calls import FrameworkCall, current_call, enclosing, in_flight
 from toolog.instrumentation.frameworks.plans import instance_of, plan_of, raw_arguments
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
+from toolog.instrumentation.frameworks.verdicts import is_cancelled
 from toolog.instrumentation.importlib_bootstrap import LAZY, Wrapper
 from toolog.instrumentation.importlib_bootstrap_streams import CoroutineProxy
 from toolog.instrumentation.streams import follow
@@ -60,7 +61,7 @@ def make_layer(claims: Claims, entry: Entry, arguments: Arguments, place: int, a
             if entry.send is not None:
                 args, kwargs = _address(call, entry, arguments, args, kwargs)
             if opened:
-                return _run(call, entry, wrapped, args, kwargs)
+                return _run(call, entry, wrapped, args, kwargs, instance)
             inside = entry.is_body or claims.adapter.family != call.adapter.family
             return _run_inside(call, entry, BodyProxy if inside else InsideProxy, wrapped, args, kwargs)
         except BaseException as error:
@@ -182,8 +183,10 @@ def _address(
         return args, kwargs
 
 
-def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Run the layer that opened a call; the record ends with it."""
+def _run(
+    call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: Any, kwargs: Any, instance: Any
+) -> Any:
+    """Run the layer that opened a call; the record ends with it, or with the stream that it gives."""
     token = push(call)
     try:
         try:
@@ -196,6 +199,11 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
             raise
         duration = perf_counter_ns() - call.started
         try:
+            if entry.stream is not None:
+                if type(result) is CoroutineType:
+                    return HoldingProxy(call, result, entry, instance)
+                if _follow_held(call, entry, instance, result):
+                    return result
             if type(result) in LAZY:
                 return follow(call, result)
             if issubclass(type(result), CoroutineProxy):  # of a layer at the same place, by another table
@@ -209,6 +217,11 @@ def _run(call: FrameworkCall, entry: Entry, wrapped: Callable[..., Any], args: A
         return result
     finally:
         pop(token)
+
+
+def _follow_held(call: FrameworkCall, entry: Entry, instance: Any, result: Any) -> bool:
+    """Whether a result holds a stream; the call's record then ends with that."""
+    return entry.stream is not None and entry.stream(instance, result, lambda held: follow(call, held))
 
 
 def _run_inside(
@@ -254,7 +267,9 @@ class InsideProxy(CoroutineProxy):
     @staticmethod
     def raised(call: FrameworkCall, error: BaseException, entry: Entry) -> None:
         """Tell the call what the layer raised."""
-        if isinstance(error, Exception):
+        if isinstance(error, Exception) or (
+            call.claimed and is_cancelled(error)
+        ):  # may be swallowed further out
             call.note_error(entry.behind(error))
             if entry.meaning is not None and call.verdict is None:
                 call.verdict = entry.meaning(error)
@@ -291,6 +306,35 @@ class InsideProxy(CoroutineProxy):
         """Let the original tell that it was never awaited."""
 
 
+class HoldingProxy(CoroutineProxy):
+    """The coroutine of a layer that opened a call, and whose result may hold a stream."""
+
+    __slots__ = ("_toolog_entry", "_toolog_instance")
+
+    def __init__(self, call: FrameworkCall, inner: Any, entry: Entry, instance: Any) -> None:
+        super().__init__(call, inner)
+        self._toolog_entry = entry
+        self._toolog_instance = instance
+
+    def _toolog_raised(self, error: BaseException) -> None:
+        if type(error) is StopIteration and self._toolog_inner.cr_frame is None:
+            call: Any = self._toolog_call
+            try:
+                if _follow_held(call, self._toolog_entry, self._toolog_instance, error.value):
+                    self._toolog_hand_over()
+                    return
+            except Exception as trouble:
+                contain("adapter", trouble)
+        super()._toolog_raised(error)
+
+    def __next__(self) -> Any:
+        try:
+            return self._toolog_step(self._toolog_inner.send, None)
+        except BaseException as error:
+            step_out(error)
+            raise
+
+
 class BodyProxy(InsideProxy):
     """The coroutine of an async tool itself, as its body gave it."""
 
@@ -307,5 +351,5 @@ class BodyProxy(InsideProxy):
         call.tool_raised(error, entry)
 
 
-for _proxy in (BodyProxy, InsideProxy):
+for _proxy in (BodyProxy, HoldingProxy, InsideProxy):
     _proxy.__name__ = _proxy.__qualname__ = "coroutine"

@@ -19,7 +19,7 @@ from toolog.instrumentation.found import Tool
 from toolog.instrumentation.frameworks import installed_version, is_loaded, is_older
 from toolog.instrumentation.frameworks.claims import Claim
 from toolog.instrumentation.frameworks.fields import Field
-from toolog.instrumentation.frameworks.importlib_bootstrap_asides import make_entry, make_field
+from toolog.instrumentation.frameworks.importlib_bootstrap_asides import make_checked, make_entry, make_field
 from toolog.instrumentation.frameworks.table import Adapter, Entry, Request
 from toolog.instrumentation.kinds import (
     all_subclasses,
@@ -33,6 +33,8 @@ from toolog.instrumentation.patch import lock
 from toolog.instrumentation.plans import read_parameters
 from toolog.instrumentation.stacks import ABSENT, Standing, namespace, original_of, stack_at
 from toolog.instrumentation.subclasses import Hook, watch
+
+_FIELDS = ("field", "checked")
 
 
 class Layer(Standing):
@@ -116,7 +118,7 @@ class Installed:
             *outer, attribute = entry.path.split(".")
             for part in outer:
                 holder = namespace(holder).get(part)
-            of_objects = entry.role == "field" and is_class(holder)
+            of_objects = entry.role in _FIELDS and is_class(holder)
             if is_class(holder):
                 held = find_static(holder, attribute)
                 holder = held[0] if held is not None else holder if of_objects else None
@@ -148,7 +150,7 @@ class Installed:
         stack = stack_at(holder, attribute)
         if any(one in self.layers for one in stack):
             return []
-        if entry.role == "field":
+        if entry.role in _FIELDS:
             return self._place_field(holder, attribute, raw, entry)
         if not stack:
             raw = original_of(raw)  # a class made from another one's namespace holds that one's wrappers
@@ -171,7 +173,8 @@ class Installed:
 
     def _place_field(self, holder: Any, attribute: str, raw: Any, entry: Entry) -> list[Layer]:
         layer = FieldLayer(holder, attribute, raw)
-        layer.place(make_field(self, entry, id(holder), attribute))
+        checked = entry.role == "checked"
+        layer.place(make_checked(entry) if checked else make_field(self, entry, id(holder), attribute))
         self.layers.append(layer)
         return [layer]
 

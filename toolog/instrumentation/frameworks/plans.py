@@ -17,7 +17,7 @@ from toolog.arguments import Arguments, read_signature
 from toolog.call import Plan
 from toolog.instances import identify
 from toolog.instrumentation.frameworks.table import Adapter, Request
-from toolog.instrumentation.kinds import is_class, module_of, root_package, unwrap
+from toolog.instrumentation.kinds import is_class, is_proxy, module_of, root_package, unwrap
 from toolog.instrumentation.plans import version_of
 from toolog.sanitize import default
 
@@ -31,6 +31,19 @@ def unwrap_function(function: Any) -> Any:
         return None
     found = unwrap(getattr(function, "__func__", function))
     return found if type(found) is FunctionType else function
+
+
+def undecorated(function: Any) -> Any:
+    """Return the function or bound method behind decorators that tell by ``__wrapped__``, and our own."""
+    for _ in range(64):
+        if type(function) is FunctionType:
+            inner = vars(function).get("__wrapped__")
+        else:
+            inner = function.__wrapped__ if is_proxy(type(function)) else None
+        if inner is None:
+            break
+        function = inner
+    return function
 
 
 def bound_to(function: Any) -> Any:

@@ -12,6 +12,8 @@ and how to read the facts there as a `Request`:
               Never opens a record.
     field     a body that is no method, but a field of an object which holds the function: reading it gives
               the function with our wrapper around it. The class need not have it.
+    checked   such a field whose function checks the arguments and runs the tool's own in one step: it tells
+              what that one gets. Never opens a record, and is no body.
     made      where the framework makes, inside a call, the function that it is going to run: what it gives
               is run as a body.
     refuse    where the framework will find that the model asked for a tool that it has not, and makes no
@@ -117,6 +119,10 @@ Send = Callable[[Arguments, Positional, Keywords, Mapping[str, str]], tuple[Posi
 positional and the keyword arguments and the context; gives the arguments anew (the caller's own objects are
 left as they are)."""
 
+Stream = Callable[[Any, Any, Callable[[Any], Any]], bool]
+"""Takes the object that the entry's method acts on, the result, and what makes of a stream (a generator, say)
+one that is recorded, and of anything else that itself."""
+
 Note = Callable[[Any, Any, Given, Any], None]
 """Told after a note's function returned: the call in flight (`calls.FrameworkCall`), the object, the
 arguments, the result."""
@@ -138,6 +144,8 @@ class Entry:
     meaning: what an exception means as event and status, where its type does not tell.
     output: gives the tool's own result out of what this layer returns (default: that itself); of a request
         inside another, says that what it returns holds the tool's own.
+    stream: for a body whose result holds the tool's own: where that is a stream, puts what follows it in its
+        place, and tells whether it did.
     own: gives what the tool itself raised, behind an exception that this layer raises (default: that).
     opens: False for a body that is shared with what is no tool call: it only fills in what a request opened.
     delegates: for a request that the framework makes of another one, under another name (a mounted server).
@@ -145,6 +153,7 @@ class Entry:
     note, after: for the roles of those names. ``raised``: the exception that came out is told to ``after``,
         too, in place of a result.
     refuse: for the role ``refuse``: gives the calls that will be refused.
+    check: for the role ``checked``: makes the same of another function as the field holds of the tool's own.
     makes: for the role ``made``: whether what is made of these arguments runs a tool's own code (default:
         yes).
     """
@@ -155,6 +164,7 @@ class Entry:
     judge: Judge | None = None
     meaning: Callable[[BaseException], tuple[str, str] | None] | None = None
     output: Callable[[Any], Any] | None = None
+    stream: Stream | None = None
     send: Send | None = None
     note: Note | None = None
     after: After | None = None
@@ -163,6 +173,7 @@ class Entry:
     own: Callable[[BaseException], BaseException] | None = None
     opens: bool = True
     delegates: bool = False
+    check: Callable[[Any], Any] | None = None
     makes: Callable[[Given], bool] | None = None
 
     @property
