@@ -189,6 +189,8 @@ def test_every_labelled_secret_is_flagged_beside_thousands_of_neighbours() -> No
 @example({"a.验证码": 127})
 @example({"a": "x" * 36 + "13800138000" + "y"})
 @example([{"token": 100}, 5])
+@example({"OtpA": 100})
+@example({"Otp0a": 100})
 def test_the_scan_flags_whatever_the_walk_changes(value: Any) -> None:
     """For any plain value: when the rules alone change it, its MessagePack and JSON bytes are flagged."""
     is_flagged(value)

@@ -76,6 +76,11 @@ def packed(value: Any) -> bytes | None:
         return None
 
 
+def _is_plain_name(path: Path) -> bool:
+    """Tell whether the last name of a path is one word, as the scan sees it before a number of one byte."""
+    return bool(path) and path[-1].isascii() and " " not in path[-1]
+
+
 class Walk:
     """One run over one value.
 
@@ -178,7 +183,7 @@ class Walk:
                 if rule == "card" and shapes.is_serial(path):
                     return value
                 return self._mask(rule, text, path, value)
-            if abs(value) < (_SMALL_CODE if verdict[0] == "code" else SMALL):
+            if abs(value) < (_SMALL_CODE if verdict[0] == "code" and _is_plain_name(path) else SMALL):
                 return value
         if verdict[1] and not fits_shape(text, verdict[1]):
             return value

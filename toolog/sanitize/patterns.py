@@ -305,7 +305,7 @@ def names_in_bytes(
     others = "(?:" + "|".join(sorted(set(map(beginning, foreign)))) + ")"
     return [
         "(?:" + "|".join(latin_names(strong, pairs, shaped)) + ")",
-        "(?:" + "|".join(codes) + r")[!-@\[-`{-~]*(?:\xc2[\xa1-\xbf])?[d-\x7f]",
+        "(?:" + "|".join(codes) + r")(?:[!-`{-~][!-~]*)?(?:\xc2[\xa1-\xbf])?[d-\x7f]",
         others + AFTER,
         _start(latin) + r"[A-Za-z0-9_\-]*[ \t]+(?:'|(?i:by|for)[ \t])",
         last
@@ -344,16 +344,18 @@ def latin_names(
     or two that have marks."""
     marked = [word_of(word) for word in strong if not word.isascii() and not is_foreign(word)]
     plain = [pair for pair in pairs if "".join(pair).isascii()]
+    mixed = [pair for pair in pairs if not "".join(pair).isascii()]
     groups = [
         [
             _start(word for word in strong if word.isascii()),
             f"(?i:{'|'.join(not_ending_in_others(SUFFIXES))})",
         ],
         _pair_groups(plain),
-        [*marked, *_pair_groups(pair for pair in pairs if not "".join(pair).isascii())],
+        [*marked, *_pair_groups(pair for pair in mixed if not is_foreign(pair[1]))],
     ]
     one, two, marks = ["(?:" + "|".join(group) + ")" + _RIGHT for group in groups]
     others = [word_of(word) for word in shaped if not word.isascii() and not is_foreign(word)]
+    others += _pair_groups(pair for pair in mixed if is_foreign(pair[1]))  # (other scripts end such a word)
     return [one, two, f"{marks}|(?:{'|'.join(others)}){AFTER}"]
 
 
