@@ -102,8 +102,6 @@ class Contract:
     refuses_unknown = True
     handles_errors = True
     """Whether the agent loop shows a tool's exception to the model as a text and goes on."""
-    shows_conversion = True
-    """Whether the framework lets one see the arguments after it converted them."""
     options: ClassVar[dict[str, Any]] = {}
     """What `instrument` is given besides, for tools that the agent loop itself brings along."""
     configured_name = "limited"
@@ -330,7 +328,7 @@ class Contract:
         else:
             plain, seen = tools.received
             assert seen == plain
-            assert record["input"] == (seen if self.shows_conversion else {**seen, "n": "5"})
+            assert record["input"] == seen
 
     # -- what the model gets wrong
 

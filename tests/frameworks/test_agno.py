@@ -82,7 +82,6 @@ class Shelf(Toolkit):
 
 class TestAgno(Contract):
     framework = "agno"
-    shows_conversion = False
 
     def make_tool(self, function: Callable[..., Any], **options: Any) -> Any:
         return Function.from_callable(function, **options)

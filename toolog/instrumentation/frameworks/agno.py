@@ -64,6 +64,13 @@ def _follow(call: Any, outcome: Any, follow: Callable[[Any], Any]) -> bool:
     return True
 
 
+def _check(function: Any) -> Any:
+    """Return a function with the check of its arguments that Agno puts around it."""
+    from pydantic import validate_call
+
+    return validate_call(function, config={"arbitrary_types_allowed": True})
+
+
 def _refused(_: Any, given: Given, call: Any) -> Iterable[Request]:
     """Give the request that comes to no call: there is no such function, or its arguments cannot be read."""
     if given["functions"] is not None and (call is None or call.error is not None):
@@ -97,6 +104,7 @@ ADAPTER = Adapter(
             )
             for method in ("execute", "aexecute")
         ),
+        Entry(place=f"{_FUNCTION}:Function.entrypoint", role="checked", check=_check),
         Entry(place=f"{_FUNCTION}:log_exception", role="note", note=_note_error),
         Entry(place="agno.utils.functions:get_function_call", role="after", after=_refused),
     ),
@@ -111,6 +119,6 @@ ADAPTER = Adapter(
     "with the model's call id; the tool's own exception in place of the text that the model "
     "is told. A stream that a tool returns is a record with its items, when the agent has read it. Unknown "
     "functions, and arguments that do not fit, as rejected.",
-    not_recorded="Models, memory, knowledge and workflows. The input is the model's, before pydantic "
-    "converts it.",
+    not_recorded="Models, memory, knowledge and workflows. The input of an async generator function is the "
+    "model's, before pydantic converts it.",
 )
