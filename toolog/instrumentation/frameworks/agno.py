@@ -66,9 +66,9 @@ def _follow(call: Any, outcome: Any, follow: Callable[[Any], Any]) -> bool:
 
 def _check(function: Any) -> Any:
     """Return a function with the check of its arguments that Agno puts around it."""
-    from pydantic import validate_call
+    from pydantic import ConfigDict, validate_call
 
-    return validate_call(function, config={"arbitrary_types_allowed": True})
+    return validate_call(config=ConfigDict(arbitrary_types_allowed=True))(function)
 
 
 def _refused(_: Any, given: Given, call: Any) -> Iterable[Request]:
