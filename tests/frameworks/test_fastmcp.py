@@ -17,7 +17,7 @@ from tests.frameworks.contract import Ask, Contract, Transcript, Turn, calls, ne
 need("fastmcp")
 
 from fastmcp import Client, Context, FastMCP  # noqa: E402
-from fastmcp.tools import Tool  # noqa: E402
+from fastmcp.tools import Tool, ToolResult  # noqa: E402
 from fastmcp.tools.tool_transform import ArgTransform, forward  # noqa: E402
 
 FIRST = version("fastmcp").startswith("3.")
@@ -161,6 +161,35 @@ async def test_a_transform_with_a_function_of_its_own_is_the_parent_of_what_it_c
     assert parent["output"] == 23 or (FIRST and "23" in json.dumps(parent["output"]))
     assert (first["output"], second["output"]) == (11, 12)
     assert first["parent_id"] == second["parent_id"] == parent["span_id"]
+
+
+class Limited(Tool):
+    """A tool class of a user's own, with a setting, that runs what it is."""
+
+    limit: int = 3
+
+    async def run(self, arguments: dict[str, Any]) -> Any:
+        if arguments["n"] == 13:
+            raise ValueError("unlucky")
+        return ToolResult(content=str(min(arguments["n"], self.limit)))
+
+
+async def test_a_tool_class_that_runs_by_itself_is_one_record_with_its_settings() -> None:
+    """Its input is what the model gave, its error the class's own, and its settings are the instance's."""
+    made = Limited(name="limited", description="d", parameters={"type": "object"}, limit=4)
+    contract = TestFastmcp()
+    with contract.watched() as records:
+        told = await contract.run_agent_async(
+            [made], [[Ask("limited", {"n": 9})], [Ask("limited", {"n": 13})]]
+        )
+    succeeded, failed = calls(records)
+    assert '"4"' in told[0]
+    assert "unlucky" in told[1]
+    assert (succeeded["tool_name"], succeeded["input"]) == ("limited", {"n": 9})
+    assert failed["error"]["type"] == "ValueError"
+    (instance,) = (record for record in records if record["event"] == "tool_instance")
+    assert instance["config"]["limit"] == 4
+    assert succeeded["instance_id"] == failed["instance_id"] == instance["instance_id"]
 
 
 async def test_a_tool_that_the_server_gives_up_in_time_says_so() -> None:
