@@ -136,7 +136,7 @@ def count_documents(url: str) -> int:
 
 
 def measure_outage(
-    seconds: float, backlog: int, well: float = 60.0, drain: float | None = None, warm: int = WARM
+    seconds: float, backlog: int, well: float = 60.0, drain: float | None = None
 ) -> dict[str, float]:
     """Return what a caller and the memory notice of a server that hangs for some seconds (SIGSTOP).
 
@@ -144,14 +144,10 @@ def measure_outage(
     At its end calls are made until ``backlog`` records wait at least; then the server is back. The rate at
     which they go is taken until the backlog is gone, or for ``drain`` seconds. ``found`` is how many records
     the server itself counts when two further minutes are over, or when all are there.
-
-    With fewer ``warm`` records than WARM the server is one of the tests', which starts with less and takes
-    fewer a second: the rate means little then, and what the caller notices is the same.
     """
     from tests.services.opensearch import OpenSearch
 
-    made = OpenSearch(http_max="100mb", optimize=warm >= WARM)
-    with tempfile.TemporaryDirectory() as folder, made as server:
+    with tempfile.TemporaryDirectory() as folder, OpenSearch(http_max="100mb", optimize=True) as server:
         options = {
             "durability": "process",
             "spool": {"path": f"{folder}/spool", "max_size": "2 GiB"},
@@ -176,7 +172,7 @@ def measure_outage(
             return answer
 
         try:
-            ask(f"burst {warm}")  # a server that was just started takes a third of what it takes later
+            ask(f"burst {WARM}")  # a server that was just started takes a third of what it takes later
             ask("drain 120")
             healthy = ask(f"pace {min(seconds, well):g}")
             before = ask("memory")

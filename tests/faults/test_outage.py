@@ -18,7 +18,7 @@ def test_server_that_hangs_for_ten_seconds(opensearch: OpenSearch, monkeypatch: 
     was made is in the index, by the server's own count.
     """
     monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
-    got = importlib.import_module("outage").measure_outage(10, 10_000, well=5, warm=5_000)
+    got = importlib.import_module("outage").measure_outage(10, 10_000, well=5)
     assert got["found"] == got["made"] > 15_000
     assert got["dropped"] == 0
     assert got["memory_mib"] < 64
