@@ -56,4 +56,7 @@ def complete(
 
 
 def _is_plain(value: Any) -> bool:
-    return is_modest([value], capture.max_items, capture.max_nesting, _MOST_NODES, capture.max_bytes)
+    try:
+        return is_modest([value], capture.max_items, capture.max_nesting, _MOST_NODES, capture.max_bytes)
+    except RuntimeError:  # another thread changed a dict meanwhile
+        return False

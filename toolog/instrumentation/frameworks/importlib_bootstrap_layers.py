@@ -249,7 +249,20 @@ def _run_inside(
             pop(token)
 
 
-class InsideProxy(CoroutineProxy):
+class SteppedProxy(CoroutineProxy):
+    """A coroutine each of whose steps may be told of by `_toolog_raised`."""
+
+    __slots__ = ()
+
+    def __next__(self) -> Any:
+        try:
+            return self._toolog_step(self._toolog_inner.send, None)
+        except BaseException as error:
+            step_out(error)
+            raise
+
+
+class InsideProxy(SteppedProxy):
     """The coroutine of a request inside a request: tells the call how it ended."""
 
     __slots__ = ("_toolog_entry",)
@@ -287,13 +300,6 @@ class InsideProxy(CoroutineProxy):
         else:
             self.raised(call, error, self._toolog_entry)
 
-    def __next__(self) -> Any:
-        try:
-            return self._toolog_step(self._toolog_inner.send, None)
-        except BaseException as error:
-            step_out(error)
-            raise
-
     def close(self) -> Any:
         """Close the original."""
         try:
@@ -306,7 +312,7 @@ class InsideProxy(CoroutineProxy):
         """Let the original tell that it was never awaited."""
 
 
-class HoldingProxy(CoroutineProxy):
+class HoldingProxy(SteppedProxy):
     """The coroutine of a layer that opened a call, and whose result may hold a stream."""
 
     __slots__ = ("_toolog_entry", "_toolog_instance")
@@ -326,13 +332,6 @@ class HoldingProxy(CoroutineProxy):
             except Exception as trouble:
                 contain("adapter", trouble)
         super()._toolog_raised(error)
-
-    def __next__(self) -> Any:
-        try:
-            return self._toolog_step(self._toolog_inner.send, None)
-        except BaseException as error:
-            step_out(error)
-            raise
 
 
 class BodyProxy(InsideProxy):
