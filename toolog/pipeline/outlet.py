@@ -8,7 +8,6 @@ given up first), and every half second the next batch tries the disk again.
 from __future__ import annotations
 
 import _thread
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -61,7 +60,6 @@ class Outlet:
         self._hold = hold
         self._make_room = make_room
         self._again_at = 0.0
-        self._warned = False
         self.appended = self._synced = 0
         self._gate = _thread.allocate_lock()
         self._syncing = 0
@@ -222,14 +220,10 @@ class Outlet:
         """Keep records in memory from now on, until the disk is tried again."""
         self._again_at = time.monotonic() + TRY_AGAIN
         self.degraded = True
-        told = str(error) if isinstance(error, SpoolError) else None  # names a place, and quotes no record
-        contain("spool_full" if isinstance(error, SpoolFull) else "spool", error, told=told)
-        if not self._warned and error is not None:
-            self._warned = True
-            try:
-                sys.stderr.write(f"toolog: records are kept in memory for now: {error}\n")
-            except Exception:
-                pass
+        # (the text of an error of ours names a place, and quotes no record)
+        said = str(error) if isinstance(error, SpoolError) else type(error).__name__ if error else "not all was written"
+        reason = "spool_full" if isinstance(error, SpoolFull) else "spool"
+        contain(reason, error, told=f"{said}; records are kept in memory for now")
 
     # -- the turns of life
 
