@@ -220,8 +220,9 @@ class Outlet:
         """Keep records in memory from now on, until the disk is tried again."""
         self._again_at = time.monotonic() + TRY_AGAIN
         self.degraded = True
-        # (the text of an error of ours names a place, and quotes no record)
-        said = str(error) if isinstance(error, SpoolError) else type(error).__name__ if error else "not all was written"
+        said = "not all was written" if error is None else type(error).__name__
+        if isinstance(error, SpoolError):
+            said = str(error)  # (it names a place, and quotes no record)
         reason = "spool_full" if isinstance(error, SpoolFull) else "spool"
         contain(reason, error, told=f"{said}; records are kept in memory for now")
 
